@@ -1,0 +1,147 @@
+"""One id, one log line and one measurement for every request."""
+
+from __future__ import annotations
+
+import logging
+import logging.config
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from prometheus_client import Histogram
+from structlog.typing import EventDict, WrappedLogger
+
+from foundation.health import metrics_exposition
+
+# The client's id is kept where it is harmless in a log line and a header.
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_QUIET = frozenset({"/livez", "/readyz", "/metrics"})
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+# Fields that may not reach a log, whoever puts them there.
+_SECRET = frozenset(
+    {
+        "address",
+        "authorization",
+        "body",
+        "cookie",
+        "email",
+        "idempotency_key",
+        "password",
+        "phone",
+        "query_string",
+        "secret",
+        "token",
+        "variables",
+    }
+)
+
+_log = structlog.get_logger("http")
+_request_seconds = Histogram(
+    "http_request_seconds",
+    "Time from the first middleware to the finished response.",
+    ["method", "route", "status"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
+)
+
+
+class RequestIdMiddleware:
+    """Gives every request an id, and tells afterwards what became of it.
+
+    First of all middlewares. A request id that came with the request is replaced
+    unless it is plain; from here on the header holds the one that counts.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        started = time.perf_counter()
+        request_id = request.META.get("HTTP_X_REQUEST_ID", "")
+        if not _REQUEST_ID.fullmatch(request_id):
+            request_id = uuid4().hex
+        request.META["HTTP_X_REQUEST_ID"] = request_id
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        response = self._get_response(request)
+        response["X-Request-Id"] = request_id
+        if request.path not in _QUIET:
+            _tell(request, response, seconds=time.perf_counter() - started)
+        return response
+
+
+def _tell(request: HttpRequest, response: HttpResponseBase, *, seconds: float) -> None:
+    # The route, never the path: ids in it may be people's.
+    route = request.resolver_match.route if request.resolver_match else "unmatched"
+    method = request.method if request.method in _METHODS else "other"
+    status = response.status_code
+    _request_seconds.labels(method, route, f"{status // 100}xx").observe(seconds)
+    _log.info(
+        "request",
+        method=method,
+        route=route,
+        status=status,
+        ms=round(seconds * 1000, 1),
+    )
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Serve the measurements of this process, or of all workers, to Prometheus."""
+    content, content_type = metrics_exposition()
+    return HttpResponse(content, content_type=content_type)
+
+
+def configure_logging(options: dict[str, Any]) -> None:
+    """Write every log line, ours and the libraries', as JSON to stderr."""
+    before: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        drop_secrets,
+    ]
+    structlog.configure(
+        processors=[*before, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {
+                "json": {
+                    "()": structlog.stdlib.ProcessorFormatter,
+                    "foreign_pre_chain": before,
+                    "processors": [
+                        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                        structlog.processors.JSONRenderer(),
+                    ],
+                }
+            },
+            "handlers": {
+                "stderr": {"class": "logging.StreamHandler", "formatter": "json"}
+            },
+            "root": {"handlers": ["stderr"], "level": options["level"]},
+            "loggers": {
+                "django": {"handlers": [], "level": "INFO", "propagate": True},
+                # RequestIdMiddleware has said it already, without the path.
+                "django.request": {"level": "ERROR"},
+                "django.server": {"handlers": [], "level": "ERROR"},
+            },
+        }
+    )
+
+
+def drop_secrets(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Blank the fields that must never be logged."""
+    for name in _SECRET & event.keys():
+        event[name] = "[dropped]"
+    return event

@@ -1,0 +1,298 @@
+"""Settings: every environment variable is read here, once, with a cast.
+
+Feature code reads `django.conf.settings`; wrong settings fail in system checks.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from config.env import env
+from config.unfold import FORMAT_MODULE_PATH, UNFOLD  # noqa: F401  # settings
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+DEBUG = env.bool("DEBUG", default=False)
+SECRET_KEY: str = env.str("SECRET_KEY")
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", default=[])
+ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=[])
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+PUBLIC_URL: str = env.str("PUBLIC_URL", default="")
+
+# Keys that wrap the tenants' data keys: "id:base64,id:base64", the first one seals.
+SEALING_KEYS: list[str] = env.list("SEALING_KEYS")
+# Secrets that sign end users' tokens, the first one signs and all of them verify.
+USER_TOKEN_SECRETS: list[str] = env.list("USER_TOKEN_SECRETS")
+
+INSTALLED_APPS = [
+    "unfold.apps.BasicAppConfig",
+    "config.apps.ConsoleConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "tenants",
+    "audit",
+    "providers",
+    "templates",
+    "preferences",
+    "inbox",
+    "notifications",
+]
+
+MIDDLEWARE = [
+    "config.observability.RequestIdMiddleware",
+    "config.body_length.require_length",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# -- PostgreSQL ---------------------------------------------------------------
+# The role `app` runs; the owner migrates (`manage.py migrate --database owner`).
+
+
+def _database(url: str, *, pool: bool) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        # None, Django's default, makes psycopg ignore prepare=True: a parse and a
+        # plan for every acceptance, 1.4 to 1.6 times slower end to end.
+        "prepare_threshold": 1,
+        "options": "-c statement_timeout=10s -c lock_timeout=2s"
+        " -c idle_in_transaction_session_timeout=10s",
+        "application_name": env.str("ROLE_NAME", default="web"),
+    }
+    if pool:
+        options["pool"] = {
+            "min_size": 1,
+            "max_size": env.int("DATABASE_POOL_SIZE", default=16),
+            "timeout": 3,
+        }
+    return {**env.db_url_config(url), "OPTIONS": options}
+
+
+_DATABASE_URL: str = env.str("DATABASE_URL")
+_OWNER_URL: str = env.str("DATABASE_OWNER_URL", default="")
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": _database(_DATABASE_URL, pool=env.bool("DATABASE_POOL", default=False)),
+}
+if _OWNER_URL:
+    DATABASES["owner"] = _database(_OWNER_URL, pool=False)
+    DATABASES["owner"]["OPTIONS"]["options"] = "-c lock_timeout=5s"
+    # Tests make and migrate the database as the owner and run as `app`.
+    DATABASES["default"]["TEST"] = {"MIRROR": "owner"}
+DATABASE_APP_ROLE = env.str("DATABASE_APP_ROLE", default="app")
+
+# -- Valkey and Celery ----------------------------------------------------------
+
+REDIS_URL: str = env.str("REDIS_URL")
+CACHES = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "notify",
+        "TIMEOUT": 300,
+        "OPTIONS": {
+            # The cache holds nothing that is true: without it we go on, slower.
+            "IGNORE_EXCEPTIONS": True,
+            "SOCKET_CONNECT_TIMEOUT": 0.5,
+            "SOCKET_TIMEOUT": 0.5,
+        },
+    },
+}
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_TIME_LIMIT = 120
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BEAT_SCHEDULE = {
+    "make-partitions": {
+        "task": "notifications.tasks.make_partitions",
+        "schedule": timedelta(hours=1),
+    },
+    "forget-expired-idempotency-keys": {
+        "task": "notifications.tasks.forget_expired_idempotency_keys",
+        "schedule": timedelta(minutes=5),
+    },
+}
+
+# -- HTTP ---------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["tenants.permissions.HasScope"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["config.json_body.StrictJSONParser"],
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "config.problem_details.handle_exception",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Notifications",
+    "DESCRIPTION": "Accept, deliver and explain notifications on every channel.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/v1/",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "config.openapi.add_problem_responses",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "ChannelEnum": "notifications.serializers.documented.CHANNELS",
+        "NotificationStatusEnum": "notifications.serializers.documented.STATES",
+        "DeliveryStatusEnum": "notifications.statuses.DeliveryStatus",
+    },
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
+
+LOGGING_CONFIG = "config.observability.configure_logging"
+LOGGING = {"level": env.str("LOG_LEVEL", default="INFO")}
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# TLS ends at the proxy in production; the demo speaks plain HTTP on loopback.
+_HTTPS = env.bool("HTTPS", default=True)
+SESSION_COOKIE_SECURE = _HTTPS
+CSRF_COOKIE_SECURE = _HTTPS
+SECURE_SSL_REDIRECT = _HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$"]
+SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _HTTPS
+SECURE_HSTS_PRELOAD = _HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
+
+LOGIN_REDIRECT_URL = "/admin/"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# -- Delivery -----------------------------------------------------------------
+
+DELIVERY_TRANSPORTS = {
+    "postgres": "notifications.transport.postgres.PostgresTransport",
+}
+DELIVERY_TRANSPORT = env.str("DELIVERY_TRANSPORT", default="postgres")
+
+# A claim is good for this long; a worker that dies is taken over after it.
+CLAIM_LEASE = timedelta(seconds=env.int("CLAIM_LEASE_SECONDS", default=60))
+
+PROVIDERS: dict[str, dict[str, Any]] = {
+    "in_app": {"BACKEND": "inbox.adapter.InAppAdapter"},
+    "sandbox": {
+        "BACKEND": "providers.sandbox.SandboxAdapter",
+        "OPTIONS": {
+            "transient_rate": env.float("SANDBOX_TRANSIENT_RATE", default=0.0),
+        },
+        "CONCURRENCY": 500,
+    },
+}
+PROVIDER_ROUTES = {
+    "email": "sandbox",
+    "sms": "sandbox",
+    "push": "sandbox",
+    "in_app": "in_app",
+}
+if SMTP_URL := env.str("SMTP_URL", default=""):
+    PROVIDERS["smtp"] = {
+        "BACKEND": "providers.email.smtp.SmtpAdapter",
+        "OPTIONS": {
+            "url": SMTP_URL,
+            "sender": env.str("SMTP_SENDER", default="notifications@localhost"),
+        },
+        "CONCURRENCY": 10,
+    }
+    PROVIDER_ROUTES["email"] = "smtp"
+if HTTP_PROVIDER_URL := env.str("HTTP_PROVIDER_URL", default=""):
+    PROVIDERS["http"] = {
+        "BACKEND": "providers.http.HttpAdapter",
+        "OPTIONS": {
+            "url": HTTP_PROVIDER_URL,
+            "token": env.str("HTTP_PROVIDER_TOKEN", default=""),
+        },
+    }
+    PROVIDER_ROUTES["sms"] = "http"
+# Whatever is accepted with a test key goes here and nowhere else.
+TEST_PROVIDER = "sandbox"
+
+# Per category: exponential back-off with full jitter between `base` and `cap`,
+# until the window that starts with the due date is over or the attempts are used up.
+RETRY_POLICIES: dict[str, dict[str, Any]] = {
+    "otp": {
+        "base": timedelta(seconds=1),
+        "cap": timedelta(seconds=15),
+        "window": timedelta(minutes=5),
+        "max_attempts": 20,
+    },
+    "transactional": {
+        "base": timedelta(seconds=2),
+        "cap": timedelta(minutes=15),
+        "window": timedelta(hours=24),
+        "max_attempts": 200,
+    },
+    "marketing": {
+        "base": timedelta(seconds=5),
+        "cap": timedelta(minutes=30),
+        "window": timedelta(hours=6),
+        "max_attempts": 30,
+    },
+}
+# How long after its due date a notification is still worth sending, where the
+# caller names no expires_at. None: as long as it takes.
+DEFAULT_EXPIRY: dict[str, timedelta | None] = {
+    "otp": timedelta(minutes=5),
+    "transactional": None,
+    "marketing": None,
+}

@@ -1,0 +1,130 @@
+"""Accept a notification: one statement, one commit, and only then the 202."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psycopg
+
+from foundation.failpoints import failpoint
+from foundation.statements import server_cursor
+from notifications.acceptance.command import Command, build_command
+from notifications.acceptance.statement import ACCEPT
+from notifications.acceptance.submission import (
+    Caller,
+    FieldError,
+    InvalidSubmission,
+    Submission,
+    check_dates,
+)
+from notifications.acceptance.targets import choose_targets
+from preferences.profiles import load_profiles
+from templates.catalog import (
+    PinnedVersion,
+    UnknownTemplate,
+    UnknownTemplateVersion,
+    find_version,
+)
+from templates.variables import check_variables
+from tenants.idempotency import (
+    IdempotencyInProgress,
+    StoredResponse,
+    read_first_answer,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """The durable answer, and whether it had been given before."""
+
+    response: StoredResponse
+    replayed: bool
+
+
+def accept(*, caller: Caller, submission: Submission) -> Accepted:
+    """Make a notification durable, or return the answer its key was given before.
+
+    Raises InvalidSubmission, IdempotencyKeyReused and IdempotencyInProgress. A retry
+    of what was once accepted is answered even where it would not be accepted today
+    (its template retired, its send_at passed).
+    """
+    try:
+        command = _prepare(caller, submission)
+    except InvalidSubmission as invalid:
+        try:
+            first = _first_answer(caller, submission)
+        except IdempotencyInProgress:
+            raise invalid from None
+        return Accepted(response=first, replayed=True)
+    if _write(command):
+        return Accepted(response=command.response, replayed=False)
+    return Accepted(response=_first_answer(caller, submission), replayed=True)
+
+
+def _prepare(caller: Caller, submission: Submission) -> Command:
+    version = _pin_version(caller, submission)
+    check_dates(submission)
+    person = (caller.tenant_id, submission.user_id)
+    targets = choose_targets(
+        caller=caller,
+        submission=submission,
+        profile=load_profiles([person])[person],
+        category=version.category,
+    )
+    return build_command(
+        caller=caller, submission=submission, version=version, targets=targets
+    )
+
+
+def _pin_version(caller: Caller, submission: Submission) -> PinnedVersion:
+    """Find the approved version and check all that it decides."""
+    try:
+        version = find_version(
+            tenant_id=caller.tenant_id,
+            name=submission.template_name,
+            number=submission.template_version,
+        )
+    except UnknownTemplate as unknown:
+        raise InvalidSubmission(FieldError("/template/name", str(unknown))) from unknown
+    except UnknownTemplateVersion as unknown:
+        raise InvalidSubmission(
+            FieldError("/template/version", str(unknown))
+        ) from unknown
+    errors = [
+        FieldError(f"/channels/{index}", f"the template has no {channel.key} content")
+        for index, channel in enumerate(submission.channels)
+        if channel not in version.contents
+    ]
+    errors += [
+        FieldError(f"/variables{error.pointer}", error.message)
+        for error in check_variables(
+            schema=version.schema, variables=submission.variables
+        )
+    ]
+    if errors:
+        raise InvalidSubmission(*errors)
+    return version
+
+
+def _write(command: Command) -> bool:
+    """Run the accepting statement; False where the key is already somebody's."""
+    try:
+        with server_cursor() as cursor:
+            failpoint("acceptance.before_commit")
+            cursor.execute(ACCEPT, command.parameters, prepare=True)
+            failpoint("acceptance.after_commit")
+            return cursor.fetchone() == (1,)
+    except psycopg.errors.LockNotAvailable as waited:
+        raise IdempotencyInProgress from waited
+
+
+def _first_answer(caller: Caller, submission: Submission) -> StoredResponse:
+    """Read the key in a statement of its own: the accepting one saw nothing while
+    another transaction held the key."""
+    with server_cursor() as cursor:
+        return read_first_answer(
+            cursor,
+            tenant_id=caller.tenant_id,
+            key=submission.idempotency_key,
+            fingerprint=submission.fingerprint,
+        )

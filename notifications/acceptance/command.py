@@ -1,0 +1,191 @@
+"""Everything that one acceptance writes, as the parameters of its statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+
+from audit.events import EventKind
+from foundation.ids import new_id, public_id, sibling_id
+from notifications.acceptance.submission import Caller, Submission
+from notifications.acceptance.targets import Target
+from notifications.statuses import DeliveryStatus
+from preferences.policy import Verdict
+from templates.catalog import PinnedVersion
+from tenants import data_keys
+from tenants.categories import Category, default_priority
+from tenants.idempotency import HASH_VERSION, StoredResponse
+
+KEY_LIFE = "7 days"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """The parameters of the accepting statement and the answer that it stores."""
+
+    parameters: dict[str, object]
+    response: StoredResponse
+
+
+def build_command(
+    *,
+    caller: Caller,
+    submission: Submission,
+    version: PinnedVersion,
+    targets: Sequence[Target],
+) -> Command:
+    """Mint the ids, seal the personal part and write the answer."""
+    notification_id = new_id()
+    response = StoredResponse(
+        status_code=202, body=_answer(notification_id, submission, targets)
+    )
+    deliveries = [sibling_id(notification_id) for _ in targets]
+    return Command(
+        response=response,
+        parameters={
+            "tenant_id": caller.tenant_id,
+            "actor": caller.actor,
+            "is_test": caller.is_test,
+            **_key_parameters(submission, response),
+            **_notification_parameters(notification_id, caller, submission, version),
+            **_delivery_parameters(caller, deliveries, targets),
+            **_event_parameters(notification_id, deliveries, targets, version),
+        },
+    )
+
+
+def _key_parameters(
+    submission: Submission, response: StoredResponse
+) -> dict[str, object]:
+    return {
+        "key": submission.idempotency_key,
+        "fingerprint": submission.fingerprint,
+        "hash_version": HASH_VERSION,
+        "status_code": response.status_code,
+        "response": response.body,
+        "dedupe_window": submission.dedupe_window,
+        "key_life": KEY_LIFE,
+    }
+
+
+def _notification_parameters(
+    notification_id: UUID,
+    caller: Caller,
+    submission: Submission,
+    version: PinnedVersion,
+) -> dict[str, object]:
+    category = Category(version.category)
+    priority = submission.priority
+    if priority is None:
+        priority = default_priority(category)
+    content = {"variables": submission.variables, "metadata": submission.metadata}
+    return {
+        "id": notification_id,
+        "user_id": submission.user_id,
+        "version_id": version.id,
+        "content_hash": version.content_hash,
+        "category": category.value,
+        "priority": priority.value,
+        "locale": submission.locale,
+        "reference": submission.reference,
+        "send_at": submission.send_at,
+        "expires_at": submission.expires_at,
+        "default_expiry": settings.DEFAULT_EXPIRY[category.value],
+        "retry_window": settings.RETRY_POLICIES[category.value]["window"],
+        "sealed": data_keys.seal(
+            tenant_id=caller.tenant_id,
+            table="notification_content",
+            row=notification_id,
+            plaintext=orjson.dumps(content),
+        ),
+    }
+
+
+def _delivery_parameters(
+    caller: Caller, deliveries: Sequence[UUID], targets: Sequence[Target]
+) -> dict[str, object]:
+    return {
+        "deliveries": deliveries,
+        "channels": [target.channel.value for target in targets],
+        "statuses": [_first_status(target).value for target in targets],
+        "reasons": [target.decision.reason for target in targets],
+        "address_ids": [target.address_id for target in targets],
+        "addresses": [
+            _sealed_address(caller, delivery_id, target)
+            for delivery_id, target in zip(deliveries, targets, strict=True)
+        ],
+        "address_keys": [target.key for target in targets],
+    }
+
+
+def _first_status(target: Target) -> DeliveryStatus:
+    if target.decision.verdict is Verdict.SUPPRESS:
+        return DeliveryStatus.SUPPRESSED
+    return DeliveryStatus.PENDING
+
+
+def _sealed_address(caller: Caller, delivery_id: UUID, target: Target) -> bytes | None:
+    if target.given is None:
+        return None
+    return data_keys.seal(
+        tenant_id=caller.tenant_id,
+        table="delivery",
+        row=delivery_id,
+        plaintext=target.given.encode(),
+    )
+
+
+def _answer(
+    notification_id: UUID, submission: Submission, targets: Sequence[Target]
+) -> bytes:
+    by_channel = {target.channel: target.decision for target in targets}
+    return orjson.dumps(
+        {
+            "notification_id": public_id("ntf", notification_id),
+            "status": "accepted",
+            "channels": [channel.key for channel in submission.channels],
+            "decisions": [
+                {
+                    "channel": channel.key,
+                    "decision": decision.verdict.value,
+                    "until": decision.until,
+                    "reason": decision.reason,
+                    "rule": decision.rule,
+                }
+                for channel, decision in by_channel.items()
+            ],
+        }
+    )
+
+
+def _event_parameters(
+    notification_id: UUID,
+    deliveries: Sequence[UUID],
+    targets: Sequence[Target],
+    version: PinnedVersion,
+) -> dict[str, object]:
+    """One event for the acceptance, one for each delivery that policy held back."""
+    held = [
+        (delivery_id, target.decision)
+        for delivery_id, target in zip(deliveries, targets, strict=True)
+        if target.decision.verdict is Verdict.SUPPRESS
+    ]
+    accepted: dict[str, object] = {
+        "template": version.name,
+        "version": version.number,
+        "channels": [target.channel.key for target in targets],
+    }
+    details = [accepted, *({"rule": decision.rule} for _, decision in held)]
+    kinds = [EventKind.NOTIFICATION_ACCEPTED.value]
+    kinds += [EventKind.DELIVERY_SUPPRESSED.value] * len(held)
+    return {
+        "event_ids": [sibling_id(notification_id) for _ in kinds],
+        "event_kinds": kinds,
+        "event_deliveries": [None, *(delivery_id for delivery_id, _ in held)],
+        "event_reasons": ["", *(decision.reason for _, decision in held)],
+        "event_details": [orjson.dumps(detail).decode() for detail in details],
+    }

@@ -1,0 +1,80 @@
+"""What a caller asks for, and what can be wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from foundation.database_clock import database_now
+from providers.channels import Channel
+from tenants.categories import Priority
+
+EARLIEST = timedelta(minutes=-5)
+LATEST = timedelta(days=400)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with a request: where (a JSON pointer) and what."""
+
+    pointer: str
+    detail: str
+
+
+class InvalidSubmission(Exception):
+    """The notification cannot be accepted as it is."""
+
+    def __init__(self, *errors: FieldError) -> None:
+        super().__init__("; ".join(f"{e.pointer}: {e.detail}" for e in errors))
+        self.errors = errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who submits; the tenant comes from the credential and from nowhere else."""
+
+    tenant_id: int
+    actor: str
+    is_test: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A notification as the caller asked for it."""
+
+    idempotency_key: str
+    fingerprint: bytes
+    user_id: str
+    template_name: str
+    channels: tuple[Channel, ...]
+    template_version: int | None = None
+    variables: Mapping[str, object] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    email: str | None = None
+    phone: str | None = None
+    locale: str = ""
+    priority: Priority | None = None
+    reference: str = ""
+    send_at: datetime | None = None
+    expires_at: datetime | None = None
+    dedupe_window: timedelta | None = None
+
+
+def check_dates(submission: Submission) -> None:
+    """Refuse what lies too far off or expires before it is sent.
+
+    A send_at that is a few minutes past means now: clocks differ.
+    """
+    if submission.send_at is None and submission.expires_at is None:
+        return
+    now = database_now()
+    send_at = submission.send_at or now
+    if not EARLIEST <= send_at - now <= LATEST:
+        raise InvalidSubmission(
+            FieldError("/send_at", "must be at most 5 minutes past and 400 days ahead")
+        )
+    if submission.expires_at is not None and submission.expires_at <= max(send_at, now):
+        raise InvalidSubmission(
+            FieldError("/expires_at", "must be after send_at and in the future")
+        )

@@ -1,0 +1,9 @@
+"""The console's pages about notifications, their deliveries, and what got stuck."""
+
+from __future__ import annotations
+
+from notifications.admin import (  # noqa: F401 - they register
+    dead_letters,
+    deliveries,
+    notifications,
+)

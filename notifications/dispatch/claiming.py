@@ -1,0 +1,166 @@
+"""Claim a batch: win the outbox rows, follow on the deliveries, obey policy, render.
+
+All of it runs on the database thread. Rendering comes right after the COMMIT, so that
+the claim holds no lock for it and the call still follows within milliseconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from audit.events import AuditRecord, EventKind
+from audit.recorder import record_events
+from foundation.failpoints import failpoint
+from foundation.sealing import SealBroken
+from foundation.statements import Cursor, server_cursor
+from notifications.dispatch.judging import judge, local_channels, suppressed
+from notifications.dispatch.settling import ACTOR, Settlement, settle
+from notifications.dispatch.work import Work, load_work
+from notifications.metrics import observe_claim
+from notifications.retry_policy import NextStep
+from notifications.statuses import DeliveryStatus
+from notifications.transitions import begin_sending
+from notifications.transport.base import Transport
+from providers.base import OutboundMessage
+from templates.rendering import RenderFailed, render
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """A delivery that is ours to send; `claimed_at` is this process's monotonic time
+    at the claim, to carry the database's clock forward without asking it again."""
+
+    work: Work
+    message: OutboundMessage
+    claimed_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedBatch:
+    """What is to be sent, and what turned out not to be sendable."""
+
+    outgoing: list[Outgoing]
+    unsendable: list[Settlement]
+    size: int
+
+
+class Unsendable(Exception):
+    """This claim leads to no call."""
+
+    def __init__(self, step: NextStep) -> None:
+        super().__init__(step.reason)
+        self.step = step
+
+
+def claim_batch(transport: Transport, *, limit: int) -> ClaimedBatch:
+    """Claim due work and settle at once what may not go out any more."""
+    transport.fetch(limit=limit)
+    claimed_at = time.monotonic()
+    with transaction.atomic(durable=True), server_cursor() as cursor:
+        fences = transport.claim(cursor, limit=limit)
+        if not fences:
+            return ClaimedBatch(outgoing=[], unsendable=[], size=0)
+        begun = begin_sending(cursor, fences, local_channels=local_channels())
+        sendable = _judge_all(cursor, load_work(cursor, begun))
+    failpoint("consumer.after_claim")
+    observe_claim(size=len(fences))
+    batch = ClaimedBatch(outgoing=[], unsendable=[], size=len(fences))
+    for work in sendable:
+        try:
+            batch.outgoing.append(
+                Outgoing(work=work, message=_message(work), claimed_at=claimed_at)
+            )
+        except Unsendable as unsendable:
+            batch.unsendable.append(settlement_of(work, unsendable.step))
+    return batch
+
+
+def _judge_all(cursor: Cursor, works: Sequence[Work]) -> list[Work]:
+    """Record lost attempts, settle what policy stops, return what may be sent."""
+    record_events(
+        cursor, [_lost_attempt(work) for work in works if work.begun.is_taken_over]
+    )
+    judged = [(work, judge(work)) for work in works]
+    settle(
+        cursor,
+        [settlement_of(work, step) for work, step in judged if step is not None],
+    )
+    return [work for work, step in judged if step is None]
+
+
+def _lost_attempt(work: Work) -> AuditRecord:
+    begun = work.begun
+    outcome = "not_sent" if begun.channel in local_channels() else "unknown"
+    return AuditRecord(
+        kind=EventKind.DELIVERY_ATTEMPT_LOST,
+        tenant_id=begun.tenant_id,
+        actor=ACTOR,
+        notification_id=begun.notification_id,
+        delivery_id=begun.delivery_id,
+        reason="worker_vanished",
+        detail={
+            "channel": work.channel.key,
+            "attempt": begun.attempt_count,
+            "outcome": outcome,
+        },
+    )
+
+
+def settlement_of(work: Work, step: NextStep) -> Settlement:
+    """Settle a claim without a call."""
+    return Settlement(
+        fence=work.fence,
+        notification_id=work.begun.notification_id,
+        tenant_id=work.begun.tenant_id,
+        channel=work.channel,
+        attempt=work.begun.attempt_count + 1,
+        step=step,
+        expires_at=work.begun.expires_at,
+    )
+
+
+def _message(work: Work) -> OutboundMessage:
+    """Unseal and render; raise Unsendable with what is to become of it instead."""
+    begun = work.begun
+    try:
+        address = work.address()
+        variables = work.variables()
+    except SealBroken as broken:
+        raise Unsendable(
+            NextStep(status=DeliveryStatus.PARKED, reason="unsealable", counted=False)
+        ) from broken
+    if address is None:
+        raise Unsendable(suppressed("address_gone"))
+    if variables is None:
+        raise Unsendable(suppressed("content_erased"))
+    try:
+        rendered = render(
+            work.version,
+            channel=work.channel,
+            locale=work.locale,
+            variables=variables,
+        )
+    except RenderFailed as failed:
+        reason = f"render_{failed.reason}"
+        raise Unsendable(
+            NextStep(status=DeliveryStatus.FAILED, reason=reason, counted=False)
+        ) from failed
+    return OutboundMessage(
+        delivery_id=begun.delivery_id,
+        notification_id=begun.notification_id,
+        tenant_id=begun.tenant_id,
+        user_id=work.user_id,
+        channel=work.channel,
+        category=begun.category,
+        address=address,
+        parts=rendered.parts,
+        locale=rendered.locale,
+        attempt=begun.attempt_count + 1,
+        expires_at=begun.expires_at,
+        is_test=work.is_test,
+        address_id=begun.address_id,
+    )

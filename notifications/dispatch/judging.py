@@ -1,0 +1,108 @@
+"""Decide in the claim whether a delivery may still go out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+
+from django.conf import settings
+
+from notifications.dispatch.work import Work
+from notifications.retry_policy import Attempt, NextStep, RetryPolicy, after_unknown
+from notifications.statuses import DeliveryStatus
+from preferences.policy import Verdict, decide
+from providers.base import LocalAdapter
+from providers.channels import Channel
+from providers.registry import UnknownProvider, adapter_class
+from tenants.categories import Category
+
+
+@cache
+def retry_policy(category: str) -> RetryPolicy:
+    """Return the category's policy of the settings."""
+    return RetryPolicy(**settings.RETRY_POLICIES[category])
+
+
+@cache
+def local_channels() -> tuple[int, ...]:
+    """List the channels whose message settle writes: never an unknown outcome."""
+    return tuple(
+        channel.value
+        for channel in Channel
+        if issubclass(
+            adapter_class(settings.PROVIDER_ROUTES[channel.key]), LocalAdapter
+        )
+    )
+
+
+def attempt_of(work: Work, *, now: datetime) -> Attempt:
+    """Describe the attempt that a claim allows."""
+    begun = work.begun
+    return Attempt(
+        category=Category(begun.category),
+        channel=work.channel,
+        number=begun.attempt_count + 1,
+        maybe_sent=begun.maybe_sent,
+        retry_is_safe=_is_retry_safe(work.provider),
+        now=now,
+        retry_until=begun.retry_until,
+        expires_at=begun.expires_at,
+    )
+
+
+def _is_retry_safe(provider: str) -> bool:
+    try:
+        return adapter_class(provider).accepts_idempotency_key
+    except UnknownProvider:
+        # The gateway will call it a fault of the account; the batch must not die of it.
+        return False
+
+
+def judge(work: Work) -> NextStep | None:
+    """Return where a delivery goes instead of out, None if it may be sent.
+
+    What is true now counts, not what was true at acceptance: an opt-out committed
+    before the claim is obeyed.
+    """
+    begun = work.begun
+    if begun.expires_at is not None and begun.expires_at <= begun.now:
+        return NextStep(status=DeliveryStatus.EXPIRED, reason="expired", counted=False)
+    if begun.is_taken_over and (lost := _after_lost_attempt(work)) is not None:
+        return lost
+    decision = decide(
+        profile=work.profile, channel=work.channel, category=begun.category
+    )
+    if decision.verdict is Verdict.SUPPRESS:
+        return suppressed(decision.reason)
+    return None
+
+
+def suppressed(reason: str) -> NextStep:
+    """Hold a delivery back for good, by policy and not by failure."""
+    return NextStep(status=DeliveryStatus.SUPPRESSED, reason=reason, counted=False)
+
+
+def _after_lost_attempt(work: Work) -> NextStep | None:
+    """Obey the unknown policy for the attempt of a worker that vanished.
+
+    The claim has counted it; on a local channel it wrote nothing, so it may just be
+    made again, as long as attempts are left.
+    """
+    begun = work.begun
+    policy = retry_policy(begun.category)
+    if begun.attempt_count >= policy.max_attempts:
+        return NextStep(
+            status=DeliveryStatus.DEAD, reason="attempts_used_up", counted=False
+        )
+    if begun.channel in local_channels():
+        return None
+    lost = replace(
+        attempt_of(work, now=begun.now),
+        number=begun.attempt_count,
+        maybe_sent=begun.was_maybe_sent,
+    )
+    step = after_unknown(lost, policy=policy, spread=0.0)
+    if step.status is DeliveryStatus.PENDING:
+        return None
+    return NextStep(status=step.status, reason=step.reason, counted=False)

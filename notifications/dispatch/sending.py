@@ -1,0 +1,109 @@
+"""Make one provider call: nothing of the database is held or asked meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import structlog
+
+from notifications.dispatch.claiming import Outgoing, settlement_of
+from notifications.dispatch.judging import attempt_of, retry_policy
+from notifications.dispatch.settling import Settlement
+from notifications.metrics import observe_attempt
+from notifications.retry_policy import NextStep, next_step
+from notifications.statuses import DeliveryStatus
+from providers.base import LocalAdapter, SendResult, Verdict
+from providers.gateway import Gateway
+
+log = structlog.get_logger(__name__)
+
+# Two processes' clocks never agree to the microsecond: what is this close to the end
+# of its lease is left to whoever takes it over.
+MARGIN = timedelta(seconds=1)
+
+
+async def send(
+    outgoing: Outgoing, *, gateway: Gateway, lease: timedelta, spread: float
+) -> Settlement:
+    """Send unless it is too late, and say what follows from the answer."""
+    work = outgoing.work
+
+    def just_before() -> None:
+        call = gateway.account(work.provider).timeout
+        _check_time(outgoing, call=call, lease=lease)
+
+    try:
+        result = await _call(outgoing, gateway, just_before)
+    except _TooLate as late:
+        return settlement_of(work, late.step)
+    observe_attempt(channel=work.channel.key, outcome=result.outcome.value)
+    step = next_step(
+        result,
+        attempt_of(work, now=_now(outgoing)),
+        policy=retry_policy(work.begun.category),
+        spread=spread,
+    )
+    adapter = gateway.account(work.provider).adapter if result.item else None
+    return Settlement(
+        fence=work.fence,
+        notification_id=work.begun.notification_id,
+        tenant_id=work.begun.tenant_id,
+        channel=work.channel,
+        attempt=outgoing.message.attempt,
+        step=step,
+        expires_at=work.begun.expires_at,
+        provider=work.provider,
+        result=result,
+        adapter=adapter if isinstance(adapter, LocalAdapter) else None,
+    )
+
+
+class _TooLate(Exception):
+    """Between the claim and the call, time ran out."""
+
+    def __init__(self, step: NextStep) -> None:
+        super().__init__(step.reason)
+        self.step = step
+
+
+async def _call(
+    outgoing: Outgoing, gateway: Gateway, just_before: Callable[[], None]
+) -> SendResult:
+    try:
+        return await gateway.send(
+            outgoing.message, alias=outgoing.work.provider, just_before=just_before
+        )
+    except _TooLate:
+        raise
+    except Exception:  # a bug in an adapter must not take the consumer down
+        # The call may have gone out before the adapter fell over.
+        log.exception("adapter_failed", provider=outgoing.work.provider)
+        return Verdict.UNKNOWN.result(code="adapter_error")
+
+
+def _check_time(outgoing: Outgoing, *, call: timedelta, lease: timedelta) -> None:
+    """Refuse the call if the message has expired, or if the claim would be over
+    before the call surely is: another worker might be sending it by then."""
+    begun = outgoing.work.begun
+    now = _now(outgoing)
+    if begun.expires_at is not None and begun.expires_at <= now:
+        raise _TooLate(
+            NextStep(status=DeliveryStatus.EXPIRED, reason="expired", counted=False)
+        )
+    if now + call + MARGIN > begun.now + lease:
+        raise _TooLate(
+            NextStep(
+                status=DeliveryStatus.PENDING,
+                reason="claim_running_out",
+                delay=timedelta(0),
+                counted=False,
+            )
+        )
+
+
+def _now(outgoing: Outgoing) -> datetime:
+    """Carry the claim's database time forward by the monotonic clock."""
+    elapsed = timedelta(seconds=time.monotonic() - outgoing.claimed_at)
+    return outgoing.work.begun.now + elapsed

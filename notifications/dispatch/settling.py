@@ -1,0 +1,155 @@
+"""Settle a batch: outbox first, then deliveries, dead letters, items and the trail."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from audit.events import AuditRecord, EventKind
+from audit.recorder import record_events
+from foundation.failpoints import failpoint
+from foundation.statements import Cursor, server_cursor
+from notifications import outbox, transitions
+from notifications.metrics import observe_lost_claim, observe_settled
+from notifications.retry_policy import NextStep
+from notifications.statuses import FINISHED, DeliveryStatus
+from notifications.transitions import Arrow, Fence
+from providers.base import LocalAdapter, SendResult
+from providers.channels import Channel
+
+ACTOR = "worker"
+
+_KINDS = {
+    DeliveryStatus.SENT: EventKind.DELIVERY_SENT,
+    DeliveryStatus.FAILED: EventKind.DELIVERY_FAILED,
+    DeliveryStatus.DEAD: EventKind.DELIVERY_DEAD,
+    DeliveryStatus.PARKED: EventKind.DELIVERY_PARKED,
+    DeliveryStatus.SUPPRESSED: EventKind.DELIVERY_SUPPRESSED,
+    DeliveryStatus.EXPIRED: EventKind.DELIVERY_EXPIRED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """What became of one claim: the step that follows and, if a call was made, its
+    result; `adapter` writes the item of a local channel."""
+
+    fence: Fence
+    notification_id: UUID
+    tenant_id: int
+    channel: Channel
+    attempt: int
+    step: NextStep
+    expires_at: datetime | None = None
+    provider: str = ""
+    result: SendResult | None = None
+    adapter: LocalAdapter | None = field(default=None, repr=False)
+
+
+def settle_batch(settlements: Sequence[Settlement]) -> None:
+    """Settle within one transaction of its own."""
+    failpoint("consumer.before_settle")
+    with transaction.atomic(durable=True), server_cursor() as cursor:
+        settle(cursor, settlements)
+    failpoint("consumer.after_settle")
+
+
+def settle(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
+    """Write every claim that is still ours, and an event for each, ours or not.
+
+    A claim whose fence has moved on was taken over: its answer goes to the audit
+    trail and changes nothing else.
+    """
+    if not settlements:
+        return
+    owned = outbox.lock_owned(cursor, [known.fence for known in settlements])
+    won = [known for known in settlements if known.fence.delivery_id in owned]
+    finished = [known for known in won if known.step.status in FINISHED]
+    unfinished = [known for known in won if known.step.status not in FINISHED]
+    outbox.delete(cursor, [known.fence.delivery_id for known in finished])
+    counts = outbox.redate(cursor, [_redate(known) for known in unfinished])
+    transitions.settle(cursor, [_arrow(known, counts) for known in won])
+    _persist_items(won)
+    record_events(cursor, [_event(known, owned) for known in settlements])
+    _observe(settlements, owned)
+
+
+def _redate(settlement: Settlement) -> outbox.Redate:
+    """A parked delivery is due at its expiry, if it has one, so that it expires."""
+    delivery_id = settlement.fence.delivery_id
+    if settlement.step.status is DeliveryStatus.PARKED:
+        return outbox.Redate(delivery_id=delivery_id, at=settlement.expires_at)
+    return outbox.Redate(delivery_id=delivery_id, delay=settlement.step.delay)
+
+
+def _arrow(settlement: Settlement, counts: dict[UUID, int]) -> Arrow:
+    step, result = settlement.step, settlement.result
+    fence = settlement.fence
+    return Arrow(
+        fence=fence,
+        next_claim_count=counts.get(fence.delivery_id, fence.claim_count),
+        status=step.status,
+        counted=step.counted,
+        unresolved=step.unresolved,
+        provider=settlement.provider,
+        provider_message_id=result.provider_message_id if result else "",
+        reason=step.reason,
+        code=result.code if result else "",
+    )
+
+
+def _persist_items(won: Sequence[Settlement]) -> None:
+    """Let local adapters write what they delivered, in this very transaction."""
+    items: dict[LocalAdapter, list[object]] = defaultdict(list)
+    for known in won:
+        if known.adapter and known.result and known.result.item is not None:
+            items[known.adapter].append(known.result.item)
+    for adapter, batch in items.items():
+        with connection.cursor() as cursor:
+            adapter.persist(cursor, batch)
+
+
+def _event(settlement: Settlement, owned: set[UUID]) -> AuditRecord:
+    step, result = settlement.step, settlement.result
+    detail: dict[str, object] = {"channel": settlement.channel.key}
+    if settlement.provider:
+        detail |= {"provider": settlement.provider, "attempt": settlement.attempt}
+    if result is not None:
+        detail |= {"outcome": result.outcome.value, "scope": result.scope.value}
+        detail |= {"code": result.code} if result.code else {}
+        if result.provider_message_id:
+            detail["provider_message_id"] = result.provider_message_id
+    if step.delay is not None:
+        detail["retry_in_seconds"] = round(step.delay.total_seconds(), 3)
+    return AuditRecord(
+        kind=_event_kind(settlement, owned),
+        tenant_id=settlement.tenant_id,
+        actor=ACTOR,
+        notification_id=settlement.notification_id,
+        delivery_id=settlement.fence.delivery_id,
+        reason=step.reason,
+        detail=detail,
+    )
+
+
+def _event_kind(settlement: Settlement, owned: set[UUID]) -> EventKind:
+    if settlement.fence.delivery_id not in owned:
+        return EventKind.DELIVERY_LATE_ANSWER
+    if settlement.step.status is not DeliveryStatus.PENDING:
+        return _KINDS[settlement.step.status]
+    if settlement.step.counted:
+        return EventKind.DELIVERY_RETRIED
+    return EventKind.DELIVERY_SNOOZED
+
+
+def _observe(settlements: Sequence[Settlement], owned: set[UUID]) -> None:
+    for known in settlements:
+        if known.fence.delivery_id in owned:
+            observe_settled(channel=known.channel.key, status=known.step.status.value)
+        else:
+            observe_lost_claim()

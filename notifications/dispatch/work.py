@@ -1,0 +1,122 @@
+"""Load what a claimed batch needs to be decided and rendered, a query for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import orjson
+
+from foundation.statements import Cursor
+from notifications.transitions import Begun, BrokenInvariant, Fence
+from preferences.profile import Profile
+from preferences.profiles import load_profiles
+from providers.channels import Channel
+from providers.routing import RouteTable, load_routes
+from templates.catalog import PinnedVersion, load_versions
+from tenants import data_keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A claimed delivery with everything that decides about it."""
+
+    begun: Begun
+    channel: Channel
+    user_id: str
+    locale: str
+    is_test: bool
+    profile: Profile
+    version: PinnedVersion
+    provider: str
+    sealed_content: bytes | None
+
+    @property
+    def fence(self) -> Fence:
+        return Fence(self.begun.delivery_id, self.begun.claim_count)
+
+    def address(self) -> str | None:
+        """Return where to send; None if the address is no longer this person's."""
+        begun = self.begun
+        if begun.address_sealed is not None:
+            return data_keys.unseal(
+                tenant_id=begun.tenant_id,
+                table="delivery",
+                row=begun.delivery_id,
+                sealed=begun.address_sealed,
+            ).decode()
+        if self.channel is Channel.IN_APP:
+            return self.user_id
+        for known in self.profile.addresses.get(self.channel, ()):
+            if known.id == begun.address_id:
+                return known.value
+        return None
+
+    def variables(self) -> Mapping[str, object] | None:
+        """Unseal the variables; None if the content has been erased."""
+        if self.sealed_content is None:
+            return None
+        content: dict[str, dict[str, object]] = orjson.loads(
+            data_keys.unseal(
+                tenant_id=self.begun.tenant_id,
+                table="notification_content",
+                row=self.begun.notification_id,
+                sealed=self.sealed_content,
+            )
+        )
+        return content["variables"]
+
+
+_NOTIFICATIONS = """
+SELECT n.id, n.user_id, n.template_version_id, n.locale, n.is_test, c.sealed
+  FROM unnest(%s::uuid[]) r(id)
+  JOIN notification n ON n.id = r.id
+  LEFT JOIN notification_content c ON c.id = r.id
+"""
+
+
+def load_work(cursor: Cursor, begun: Sequence[Begun]) -> list[Work]:
+    """Load notifications, people, templates and routes of a claimed batch."""
+    cursor.execute(_NOTIFICATIONS, [list({row.notification_id for row in begun})])
+    notifications: dict[UUID, tuple[str, int, str, bool, bytes | None]] = {
+        row[0]: row[1:] for row in cursor.fetchall()
+    }
+    orphans = {
+        row.delivery_id for row in begun if row.notification_id not in notifications
+    }
+    if orphans:
+        raise BrokenInvariant(orphans)
+    people = {(row.tenant_id, notifications[row.notification_id][0]) for row in begun}
+    profiles = load_profiles(people)
+    versions = load_versions({known[1] for known in notifications.values()})
+    routes = load_routes({row.tenant_id for row in begun})
+    return [
+        _work(row, notifications[row.notification_id], profiles, versions, routes)
+        for row in begun
+    ]
+
+
+def _work(
+    begun: Begun,
+    notification: tuple[str, int, str, bool, bytes | None],
+    profiles: Mapping[tuple[int, str], Profile],
+    versions: Mapping[int, PinnedVersion],
+    routes: RouteTable,
+) -> Work:
+    user_id, version_id, locale, is_test, sealed = notification
+    channel = Channel(begun.channel)
+    profile = profiles[begun.tenant_id, user_id]
+    return Work(
+        begun=begun,
+        channel=channel,
+        user_id=user_id,
+        locale=locale or profile.locale or "",
+        is_test=is_test,
+        profile=profile,
+        version=versions[version_id],
+        provider=routes.alias(
+            tenant_id=begun.tenant_id, channel=channel, is_test=is_test
+        ),
+        sealed_content=sealed,
+    )

@@ -1,0 +1,192 @@
+"""Promises that the database can be asked about: each a query that finds breaches.
+
+Run after every scenario of the tests, by the smoke run and by operators. A query
+returns what is wrong, at most a few rows; none means the promise holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from foundation.ids import floor_id
+from foundation.statements import server_cursor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invariant:
+    """A promise of docs/architecture.md and the query that finds where it is broken.
+
+    `%(floor)s` is the smallest delivery id to look at.
+    """
+
+    name: str
+    promise: str
+    breaches: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """One breach: of which invariant, and by which row."""
+
+    invariant: str
+    subject: str
+    detail: str
+
+
+INVARIANTS = (
+    Invariant(
+        name="I1.unfinished_has_a_row",
+        promise="An unfinished delivery has exactly one outbox row.",
+        breaches="""
+SELECT d.id, d.status FROM delivery d LEFT JOIN outbox o ON o.delivery_id = d.id
+ WHERE d.id >= %(floor)s AND d.status IN ('pending', 'sending', 'parked')
+   AND o.delivery_id IS NULL""",
+    ),
+    Invariant(
+        name="I1.row_has_an_unfinished",
+        promise="An outbox row has an unfinished delivery, under the same fence.",
+        breaches="""
+SELECT o.delivery_id, coalesce(d.status, 'no delivery') || ' ' || o.claim_count
+  FROM outbox o LEFT JOIN delivery d ON d.id = o.delivery_id
+ WHERE o.delivery_id >= %(floor)s
+   AND (d.id IS NULL OR d.status NOT IN ('pending', 'sending', 'parked')
+        OR d.claim_count <> o.claim_count)""",
+    ),
+    Invariant(
+        name="I1.nothing_overdue",
+        promise="Nothing due stays untouched for longer than a day.",
+        breaches="""
+SELECT delivery_id, due_at::text FROM outbox
+ WHERE delivery_id >= %(floor)s AND due_at < app_now() - interval '1 day'""",
+    ),
+    Invariant(
+        name="I2.acceptance_is_whole",
+        promise="A notification has deliveries and the event of its acceptance.",
+        breaches="""
+SELECT n.id, concat_ws(' ', CASE WHEN d.id IS NULL THEN 'no delivery' END,
+                            CASE WHEN a.id IS NULL THEN 'no event' END)
+  FROM notification n
+  LEFT JOIN LATERAL (SELECT id FROM delivery
+                      WHERE notification_id = n.id LIMIT 1) d ON true
+  LEFT JOIN LATERAL (SELECT id FROM audit_event WHERE notification_id = n.id
+                        AND kind = 'notification.accepted' LIMIT 1) a ON true
+ WHERE n.id >= %(floor)s AND (d.id IS NULL OR a.id IS NULL)""",
+    ),
+    Invariant(
+        name="I2.no_orphans",
+        promise="A delivery has a notification of the same tenant.",
+        breaches="""
+SELECT d.id, 'tenant ' || d.tenant_id
+  FROM delivery d LEFT JOIN notification n
+    ON n.id = d.notification_id AND n.tenant_id = d.tenant_id
+ WHERE d.id >= %(floor)s AND n.id IS NULL""",
+    ),
+    Invariant(
+        name="I3.one_key_one_notification",
+        promise="No two keys name one notification.",
+        breaches="""
+SELECT resource, count(*)::text FROM idempotency_key
+ WHERE resource >= %(floor)s AND status_code = 202
+ GROUP BY resource HAVING count(*) > 1""",
+    ),
+    Invariant(
+        name="I5.cancelled_was_not_sent_later",
+        promise="No attempt follows a cancellation.",
+        breaches="""
+SELECT late.delivery_id, late.kind
+  FROM audit_event c JOIN audit_event late
+    ON late.notification_id = c.notification_id AND late.delivery_id = c.delivery_id
+   AND late.kind IN ('delivery.sent', 'delivery.retried', 'delivery.failed')
+   AND late.created_at > c.created_at
+ WHERE c.kind = 'delivery.cancelled' AND c.id >= %(floor)s
+   AND NOT EXISTS (SELECT FROM audit_event r
+                    WHERE r.notification_id = c.notification_id
+                      AND r.delivery_id = c.delivery_id
+                      AND r.kind = 'delivery.replayed'
+                      AND r.created_at > c.created_at)""",
+    ),
+    Invariant(
+        name="I7.duplicates_are_explained",
+        promise="A delivery was accepted at most once more than it was unknown.",
+        breaches="""
+SELECT s.delivery_id, s.accepted || ' accepted, ' || u.unknown || ' unknown'
+  FROM (SELECT delivery_id, min(notification_id::text)::uuid AS notification_id,
+               count(*) AS accepted
+          FROM sandbox_message WHERE accepted AND delivery_id >= %(floor)s
+         GROUP BY delivery_id) s,
+       LATERAL (SELECT count(*) AS unknown FROM audit_event a
+                 WHERE a.notification_id = s.notification_id
+                   AND a.delivery_id = s.delivery_id
+                   AND a.detail ->> 'outcome' = 'unknown') u
+ WHERE s.accepted > 1 + u.unknown""",
+    ),
+    Invariant(
+        name="I9.attempts_are_audited",
+        promise="Every counted attempt has its event.",
+        breaches="""
+SELECT d.id, d.attempt_count || ' counted, ' || e.told || ' told'
+  FROM delivery d,
+       LATERAL (SELECT count(*) AS told FROM audit_event a
+                 WHERE a.notification_id = d.notification_id AND a.delivery_id = d.id
+                   AND (a.kind = 'delivery.attempt_lost'
+                        OR a.kind <> 'delivery.late_answer'
+                           AND a.detail ? 'outcome')) e
+ WHERE d.id >= %(floor)s AND d.attempt_count > e.told""",
+    ),
+    Invariant(
+        name="I9.dead_letters_are_listed",
+        promise="A dead or parked delivery, and no other, waits for a person.",
+        breaches="""
+SELECT coalesce(d.id, l.delivery_id),
+       coalesce(d.status, '-') || ' listed as ' || coalesce(l.status, '-')
+  FROM (SELECT id, status FROM delivery
+         WHERE id >= %(floor)s AND status IN ('dead', 'parked')) d
+  FULL JOIN (SELECT delivery_id, status FROM dead_letter
+              WHERE delivery_id >= %(floor)s) l ON l.delivery_id = d.id
+ WHERE d.status IS DISTINCT FROM l.status""",
+    ),
+    Invariant(
+        name="I12.finished_has_its_event",
+        promise="The last event of a finished delivery says how it finished.",
+        breaches="""
+SELECT d.id, d.status || ' but last told ' || coalesce(e.kind, 'nothing')
+  FROM delivery d
+  LEFT JOIN LATERAL (SELECT a.kind FROM audit_event a
+                      WHERE a.notification_id = d.notification_id
+                        AND a.delivery_id = d.id AND a.kind <> 'delivery.late_answer'
+                      ORDER BY a.created_at DESC, a.id DESC LIMIT 1) e ON true
+ WHERE d.id >= %(floor)s
+   AND d.status NOT IN ('pending', 'sending', 'delivered', 'undelivered')
+   AND e.kind IS DISTINCT FROM 'delivery.' || d.status""",
+    ),
+    Invariant(
+        name="I15.not_sent_after_expiry",
+        promise="Nothing is handed over after it has expired.",
+        breaches="""
+SELECT s.delivery_id, 'at ' || s.created_at
+  FROM sandbox_message s JOIN delivery d ON d.id = s.delivery_id
+ WHERE s.delivery_id >= %(floor)s AND s.accepted
+   AND s.created_at > d.expires_at + interval '1 second'""",
+    ),
+)
+
+_EXAMPLES = 20
+
+
+def find_violations(*, since: datetime | None = None) -> list[Violation]:
+    """Ask every invariant about the deliveries made since then, all if None."""
+    floor = floor_id(since or datetime(2020, 1, 1, tzinfo=UTC))
+    return [violation for one in INVARIANTS for violation in _ask(one, floor)]
+
+
+def _ask(invariant: Invariant, floor: object) -> Iterable[Violation]:
+    with server_cursor() as cursor:
+        cursor.execute(
+            f"{invariant.breaches} LIMIT {_EXAMPLES}".encode(), {"floor": floor}
+        )
+        for subject, detail in cursor.fetchall():
+            yield Violation(
+                invariant=invariant.name, subject=str(subject), detail=str(detail)
+            )

@@ -1,0 +1,75 @@
+"""Run a consumer: claim due deliveries, send them, settle them."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import ArgumentParser
+from contextlib import ExitStack
+from typing import Any
+
+import uvloop
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.utils.module_loading import import_string
+
+from foundation.health import serve_health
+from notifications.dispatch.loop import Consumer, Pace
+from notifications.transport.base import Subscription
+from notifications.worker import Stop
+from providers.channels import Channel
+from tenants.categories import Priority
+
+CHANNELS = {channel.key: channel for channel in Channel}
+PRIORITIES = {priority.key: priority for priority in Priority}
+# HIGH is looked for more often: an OTP must not wait out somebody's rest.
+HIGH_IDLE_PAUSE = 0.025
+
+
+class Command(BaseCommand):
+    help = "Send due deliveries of all channels and classes, or those named."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--channel", action="append", choices=CHANNELS)
+        parser.add_argument("--priority", action="append", choices=PRIORITIES)
+        parser.add_argument(
+            "--once", action="store_true", help="stop when nothing is due"
+        )
+        parser.add_argument("--window", type=int, default=500, help="calls in flight")
+        parser.add_argument(
+            "--health-port", type=int, help="serve /livez, /readyz, /metrics"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        subscription = Subscription(
+            channels=tuple(CHANNELS[key] for key in options["channel"] or CHANNELS),
+            priorities=tuple(
+                PRIORITIES[key] for key in options["priority"] or PRIORITIES
+            ),
+            lease=settings.CLAIM_LEASE,
+        )
+        stop = Stop()
+        stop.listen()
+        consumer = build_consumer(subscription, stop=stop, window=options["window"])
+        with ExitStack() as stack:
+            if options["health_port"] is not None:
+                stack.enter_context(
+                    serve_health(
+                        role="consumer",
+                        port=options["health_port"],
+                        ready=consumer.is_ready,
+                    )
+                )
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(consumer.run(once=options["once"]))
+
+
+def build_consumer(
+    subscription: Subscription, *, stop: Stop, window: int = 500
+) -> Consumer:
+    """Put a consumer together over the transport that the settings choose."""
+    transport = import_string(
+        settings.DELIVERY_TRANSPORTS[settings.DELIVERY_TRANSPORT]
+    )(subscription)
+    high = Priority.HIGH in subscription.priorities
+    pace = Pace(window=window, idle_pause=HIGH_IDLE_PAUSE if high else 0.2)
+    return Consumer(transport=transport, stop=stop, pace=pace, lease=subscription.lease)

@@ -1,0 +1,187 @@
+"""What follows an attempt: pure rules over values, without clock or dice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import assert_never
+
+from notifications.statuses import DeliveryStatus
+from providers.base import Outcome, Scope, SendResult
+from providers.channels import Channel
+from tenants.categories import Category
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Exponential back-off between `base` and `cap`, within a window of time.
+
+    The window, not the number of attempts, is the budget: six attempts in 62
+    seconds would turn every outage of a provider into lost messages.
+    """
+
+    base: timedelta
+    cap: timedelta
+    window: timedelta
+    max_attempts: int
+
+    def ceiling(self, attempts: int) -> timedelta | None:
+        """Return the longest wait after that many attempts; None: no more tries."""
+        if attempts >= self.max_attempts:
+            return None
+        doublings = min(attempts - 1, 32)
+        return min(self.base * (1 << doublings), self.cap)
+
+
+class UnknownPolicy(StrEnum):
+    """What to do when nobody can say whether the provider took the message."""
+
+    RETRY = "retry"
+    PARK = "park"
+
+
+def unknown_policy(
+    *, category: Category, channel: Channel, retry_is_safe: bool
+) -> UnknownPolicy:
+    """Choose between a possible duplicate and a person's decision.
+
+    `retry_is_safe`: the provider honours our idempotency key. Without one a second
+    code or a second mail does little harm; a paid SMS and an advertisement do.
+    """
+    if retry_is_safe or category is Category.OTP:
+        return UnknownPolicy.RETRY
+    if category is Category.TRANSACTIONAL and channel is not Channel.SMS:
+        return UnknownPolicy.RETRY
+    return UnknownPolicy.PARK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """The attempt that a result belongs to, as the rules see it."""
+
+    category: Category
+    channel: Channel
+    number: int
+    maybe_sent: bool
+    retry_is_safe: bool
+    now: datetime
+    retry_until: datetime
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextStep:
+    """Where the delivery goes; `delay` says when a pending one is due again."""
+
+    status: DeliveryStatus
+    reason: str = ""
+    delay: timedelta | None = None
+    counted: bool = True
+    unresolved: bool = False
+
+
+def next_step(  # noqa: PLR0911 - one answer for each outcome
+    result: SendResult, attempt: Attempt, *, policy: RetryPolicy, spread: float
+) -> NextStep:
+    """Decide what follows a provider's answer; `spread` in [0, 1) is the jitter."""
+    match result.outcome:
+        case Outcome.ACCEPTED:
+            return NextStep(status=DeliveryStatus.SENT)
+        case Outcome.REJECTED:
+            return NextStep(
+                status=DeliveryStatus.FAILED, reason=f"rejected_{result.scope.value}"
+            )
+        case Outcome.PERMANENT_ERROR if result.scope is Scope.ACCOUNT:
+            # Not this message's fault: it waits, uncounted, for the account's repair.
+            return NextStep(
+                status=DeliveryStatus.PARKED, reason="account_fault", counted=False
+            )
+        case Outcome.PERMANENT_ERROR:
+            return NextStep(
+                status=DeliveryStatus.FAILED, reason=f"permanent_{result.scope.value}"
+            )
+        case Outcome.RATE_LIMITED:
+            return snooze(result.retry_after, attempt, policy=policy, spread=spread)
+        case Outcome.TRANSIENT_ERROR:
+            return retry(result.retry_after, attempt, policy=policy, spread=spread)
+        case Outcome.UNKNOWN:
+            return after_unknown(attempt, policy=policy, spread=spread)
+        case _:
+            assert_never(result.outcome)
+
+
+def after_unknown(attempt: Attempt, *, policy: RetryPolicy, spread: float) -> NextStep:
+    """Retry or park an attempt whose outcome nobody knows.
+
+    Without the provider's idempotency a second unknown always parks: the number of
+    possible duplicates stays at one.
+    """
+    choice = unknown_policy(
+        category=attempt.category,
+        channel=attempt.channel,
+        retry_is_safe=attempt.retry_is_safe,
+    )
+    if choice is UnknownPolicy.PARK or (
+        attempt.maybe_sent and not attempt.retry_is_safe
+    ):
+        return NextStep(
+            status=DeliveryStatus.PARKED, reason="outcome_unknown", unresolved=True
+        )
+    step = retry(None, attempt, policy=policy, spread=spread)
+    return NextStep(
+        status=step.status,
+        reason="outcome_unknown" if step.delay is not None else step.reason,
+        delay=step.delay,
+        unresolved=True,
+    )
+
+
+def retry(
+    retry_after: timedelta | None,
+    attempt: Attempt,
+    *,
+    policy: RetryPolicy,
+    spread: float,
+) -> NextStep:
+    """Wait with full jitter, not shorter than the provider asks, or give up."""
+    ceiling = policy.ceiling(attempt.number)
+    if ceiling is None:
+        return NextStep(status=DeliveryStatus.DEAD, reason="attempts_used_up")
+    delay = max(ceiling * spread, retry_after or timedelta(0))
+    if attempt.now + delay > attempt.retry_until:
+        return NextStep(status=DeliveryStatus.DEAD, reason="retry_window_over")
+    return NextStep(
+        status=DeliveryStatus.PENDING,
+        reason="transient_error",
+        delay=_until_expiry(delay, attempt),
+    )
+
+
+def snooze(
+    retry_after: timedelta | None,
+    attempt: Attempt,
+    *,
+    policy: RetryPolicy,
+    spread: float,
+) -> NextStep:
+    """Wait for quota: the provider proved that it did not process the message, so
+    this was no attempt; only the window bounds it."""
+    delay = retry_after or policy.base * (1 + spread)
+    if attempt.now + delay > attempt.retry_until:
+        return NextStep(
+            status=DeliveryStatus.DEAD, reason="retry_window_over", counted=False
+        )
+    return NextStep(
+        status=DeliveryStatus.PENDING,
+        reason="rate_limited",
+        delay=_until_expiry(delay, attempt),
+        counted=False,
+    )
+
+
+def _until_expiry(delay: timedelta, attempt: Attempt) -> timedelta:
+    """Wake at the expiry rather than after it, so that the expiry is told in time."""
+    if attempt.expires_at is None:
+        return delay
+    return min(delay, max(attempt.expires_at - attempt.now, timedelta(0)))

@@ -1,0 +1,143 @@
+"""The body of POST /v1/notifications as the hot path decodes it."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from foundation.user_ids import USER_ID_PATTERN
+from notifications.acceptance.submission import (
+    FieldError,
+    InvalidSubmission,
+    Submission,
+)
+from preferences.regional import UnusableLocale, canonical_locale
+from providers.channels import Channel
+from tenants.categories import Priority
+
+MAX_CHANNELS = len(Channel)
+TEMPLATE_NAME = r"^[a-z0-9][a-z0-9_.-]{0,99}\Z"
+MAX_VERSION = 2**31 - 1
+SHORTEST_DEDUPE, LONGEST_DEDUPE = 60, 30 * 24 * 3600
+MAX_METADATA, METADATA_KEY, METADATA_VALUE = 20, 40, 500
+LONGEST_REFERENCE = 200
+
+AwareDatetime = Annotated[datetime, Meta(tz=True)]
+
+
+class RecipientPart(Struct, forbid_unknown_fields=True):
+    """Whom it is for; addresses here replace those of the profile."""
+
+    user_id: Annotated[str, Meta(pattern=USER_ID_PATTERN)]
+    email: Annotated[str, Meta(max_length=400)] | None = None
+    phone: Annotated[str, Meta(max_length=100)] | None = None
+    locale: Annotated[str, Meta(max_length=35)] | None = None
+
+
+class TemplatePart(Struct, forbid_unknown_fields=True):
+    """Which text; without a version the latest approved one."""
+
+    name: Annotated[str, Meta(pattern=TEMPLATE_NAME)]
+    version: Annotated[int, Meta(ge=1, le=MAX_VERSION)] | None = None
+
+
+MetadataKey = Annotated[str, Meta(min_length=1, max_length=METADATA_KEY)]
+MetadataValue = Annotated[str, Meta(max_length=METADATA_VALUE)]
+
+
+class NotificationBody(Struct, forbid_unknown_fields=True):
+    """A submission; the documenting twin is NotificationSerializer."""
+
+    recipient: RecipientPart
+    template: TemplatePart
+    channels: Annotated[
+        list[Literal["email", "sms", "push", "in_app"]],
+        Meta(min_length=1, max_length=MAX_CHANNELS),
+    ]
+    idempotency_key: str | None = None
+    variables: dict[str, Any] = {}
+    send_at: AwareDatetime | None = None
+    expires_at: AwareDatetime | None = None
+    dedupe_window_seconds: (
+        Annotated[int, Meta(ge=SHORTEST_DEDUPE, le=LONGEST_DEDUPE)] | None
+    ) = None
+    priority: Literal["high", "normal", "low"] | None = None
+    reference: Annotated[str, Meta(max_length=LONGEST_REFERENCE)] | None = None
+    metadata: Annotated[
+        dict[MetadataKey, MetadataValue], Meta(max_length=MAX_METADATA)
+    ] = {}
+
+
+def decode_body(data: object) -> NotificationBody:
+    """Check a body that was scanned as strict JSON; raise InvalidSubmission."""
+    try:
+        body = msgspec.convert(data, NotificationBody)
+    except msgspec.ValidationError as refused:
+        raise InvalidSubmission(_field_error(str(refused))) from refused
+    for index, channel in enumerate(body.channels):
+        if channel in body.channels[:index]:
+            raise InvalidSubmission(FieldError(f"/channels/{index}", "is named twice"))
+    return body
+
+
+def to_submission(
+    body: NotificationBody, *, idempotency_key: str, fingerprint: bytes
+) -> Submission:
+    """Turn a decoded body into what acceptance takes; raise InvalidSubmission."""
+    window = body.dedupe_window_seconds
+    return Submission(
+        idempotency_key=idempotency_key,
+        fingerprint=fingerprint,
+        user_id=body.recipient.user_id,
+        template_name=body.template.name,
+        template_version=body.template.version,
+        channels=tuple(Channel.from_key(key) for key in body.channels),
+        variables=body.variables,
+        metadata=body.metadata,
+        email=body.recipient.email,
+        phone=body.recipient.phone,
+        locale=_locale(body.recipient.locale),
+        priority=Priority[body.priority.upper()] if body.priority else None,
+        reference=body.reference or "",
+        send_at=body.send_at,
+        expires_at=body.expires_at,
+        dedupe_window=timedelta(seconds=window) if window else None,
+    )
+
+
+def _locale(text: str | None) -> str:
+    if not text:
+        return ""
+    try:
+        return canonical_locale(text)
+    except UnusableLocale as unusable:
+        raise InvalidSubmission(
+            FieldError(
+                "/recipient/locale", str(unusable) or str(UnusableLocale.__doc__)
+            )
+        ) from unusable
+
+
+# "Expected `str`, got `int` - at `$.recipient.user_id`", and for what is missing or
+# unknown the name stands in the message and the path is its parent's.
+_PATH = re.compile(r" - at `\$(?P<path>.*)`$")
+_NAMED = re.compile(r"(?:required field|unknown field) `(?P<name>[^`]*)`")
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
+
+
+def _field_error(message: str) -> FieldError:
+    located = _PATH.search(message)
+    steps = (
+        [name or index for name, index in _STEP.findall(located["path"])]
+        if located
+        else []
+    )
+    text = message[: located.start()] if located else message
+    if named := _NAMED.search(text):
+        steps.append(named["name"])
+    pointer = "".join(f"/{step}" for step in steps if step != "...")
+    return FieldError(pointer, text)

@@ -1,0 +1,238 @@
+"""The serializers that document the API and check what is not on the hot path.
+
+NotificationSerializer accepts and refuses exactly what NotificationBody does; a test
+holds the two against one corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from foundation.user_ids import USER_ID_PATTERN
+from notifications.cancellation import CancelResult
+from notifications.serializers import body as limits
+from notifications.serializers.body import AwareDatetime
+from notifications.statuses import DeliveryStatus, NotificationState
+from providers.channels import Channel
+from tenants.categories import Category, Priority
+
+CHANNELS = [channel.key for channel in Channel]
+PRIORITIES = [priority.key for priority in Priority]
+STATES = [state.value for state in NotificationState]
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """Refuses members that it does not know."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping) and (unknown := set(data) - set(self.fields)):
+            raise serializers.ValidationError(
+                {name: ["There is no such field."] for name in sorted(unknown)}
+            )
+        return super().to_internal_value(data)
+
+
+class StrictCharField(serializers.CharField):
+    """Takes text as it is: no numbers, no trimming."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class StrictIntegerField(serializers.IntegerField):
+    """Takes a JSON integer: no text, no true, no 1.5."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, float) and data.is_integer():
+            data = int(data)
+        if isinstance(data, bool) or not isinstance(data, int):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+@extend_schema_field(OpenApiTypes.DATETIME)
+class OffsetDateTimeField(serializers.Field[datetime, Any, str, Any]):
+    """Takes RFC 3339 with an offset; a time without a zone is nobody's time."""
+
+    default_error_messages = {"invalid": "Must be RFC 3339 with an offset."}
+
+    def to_internal_value(self, data: Any) -> datetime:
+        try:
+            return msgspec.convert(data, AwareDatetime)
+        except msgspec.ValidationError:
+            self.fail("invalid")
+
+    def to_representation(self, value: datetime) -> str:
+        return value.isoformat()
+
+
+class RecipientSerializer(StrictSerializer):
+    user_id = serializers.RegexField(USER_ID_PATTERN, trim_whitespace=False)
+    email = StrictCharField(
+        max_length=400, required=False, allow_null=True, allow_blank=True
+    )
+    phone = StrictCharField(
+        max_length=100, required=False, allow_null=True, allow_blank=True
+    )
+    locale = StrictCharField(
+        max_length=35, required=False, allow_null=True, allow_blank=True
+    )
+
+
+class TemplateSerializer(StrictSerializer):
+    name = serializers.RegexField(limits.TEMPLATE_NAME, trim_whitespace=False)
+    version = StrictIntegerField(
+        min_value=1, max_value=limits.MAX_VERSION, required=False, allow_null=True
+    )
+
+
+class NotificationSerializer(StrictSerializer):
+    """A notification to be sent."""
+
+    idempotency_key = StrictCharField(
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        help_text="May come as the header Idempotency-Key instead; one is required.",
+    )
+    recipient = RecipientSerializer()
+    template = TemplateSerializer()
+    variables = serializers.DictField(required=False)
+    channels = serializers.ListField(
+        child=serializers.ChoiceField(CHANNELS),
+        min_length=1,
+        max_length=limits.MAX_CHANNELS,
+    )
+    send_at = OffsetDateTimeField(
+        required=False, allow_null=True, help_text="At most 400 days ahead."
+    )
+    expires_at = OffsetDateTimeField(
+        required=False, allow_null=True, help_text="Not sent after this moment."
+    )
+    dedupe_window_seconds = StrictIntegerField(
+        min_value=limits.SHORTEST_DEDUPE,
+        max_value=limits.LONGEST_DEDUPE,
+        required=False,
+        allow_null=True,
+        help_text="How long the key is kept; 7 days after send_at if absent.",
+    )
+    priority = serializers.ChoiceField(PRIORITIES, required=False, allow_null=True)
+    reference = StrictCharField(
+        max_length=limits.LONGEST_REFERENCE,
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+    )
+    metadata = serializers.DictField(
+        child=StrictCharField(max_length=limits.METADATA_VALUE, allow_blank=True),
+        required=False,
+        help_text="At most 20 strings of your own, given back when asked.",
+    )
+
+    def validate_channels(self, channels: list[str]) -> list[str]:
+        if len(set(channels)) < len(channels):
+            raise serializers.ValidationError("A channel is named twice.")
+        return channels
+
+    def validate_metadata(self, metadata: dict[str, str]) -> dict[str, str]:
+        fits = all(1 <= len(key) <= limits.METADATA_KEY for key in metadata)
+        if len(metadata) > limits.MAX_METADATA or not fits:
+            raise serializers.ValidationError("Too many or too long.")
+        return metadata
+
+
+class DecisionSerializer(serializers.Serializer[Any]):
+    channel = serializers.ChoiceField(CHANNELS)
+    decision = serializers.ChoiceField(["allow", "suppress", "defer"])
+    until = serializers.DateTimeField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+    rule = serializers.CharField(allow_blank=True)
+
+
+class AcceptedSerializer(serializers.Serializer[Any]):
+    notification_id = serializers.CharField()
+    status = serializers.ChoiceField(["accepted"])
+    channels = serializers.ListField(child=serializers.ChoiceField(CHANNELS))
+    decisions = DecisionSerializer(many=True)
+
+
+class DeliverySerializer(serializers.Serializer[Any]):
+    delivery_id = serializers.CharField()
+    channel = serializers.ChoiceField(CHANNELS)
+    status = serializers.ChoiceField([status.value for status in DeliveryStatus])
+    waiting_for = serializers.ChoiceField(
+        ["", "schedule", "worker", "retry", "quota", "operator"],
+        help_text="What an unfinished delivery waits for.",
+    )
+    next_attempt_at = serializers.DateTimeField(allow_null=True)
+    attempts = serializers.IntegerField()
+    maybe_sent = serializers.BooleanField(
+        help_text="The outcome of an attempt is unknown: it may have arrived."
+    )
+    reason = serializers.CharField(allow_blank=True)
+    code = serializers.CharField(allow_blank=True, help_text="The provider's word.")
+    provider = serializers.CharField(allow_blank=True)
+    updated_at = serializers.DateTimeField()
+
+
+class NotificationStatusSerializer(serializers.Serializer[Any]):
+    notification_id = serializers.CharField()
+    status = serializers.ChoiceField(STATES)
+    user_id = serializers.CharField()
+    category = serializers.ChoiceField([category.value for category in Category])
+    priority = serializers.ChoiceField(PRIORITIES)
+    reference = serializers.CharField(allow_blank=True)
+    is_test = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+    send_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    channels = DeliverySerializer(many=True)
+
+
+class NotificationDetailSerializer(NotificationStatusSerializer):
+    template = TemplateSerializer()
+    metadata = serializers.DictField(child=serializers.CharField())
+
+
+class NotificationPageSerializer(serializers.Serializer[Any]):
+    items = NotificationStatusSerializer(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class ListQuerySerializer(StrictSerializer):
+    """The filters of the list; status and channel need another one beside them."""
+
+    user_id = serializers.RegexField(USER_ID_PATTERN, required=False)
+    reference = serializers.CharField(
+        max_length=limits.LONGEST_REFERENCE, required=False
+    )
+    status = serializers.ChoiceField(STATES, required=False)
+    channel = serializers.ChoiceField(CHANNELS, required=False)
+    created_from = OffsetDateTimeField(required=False)
+    created_to = OffsetDateTimeField(required=False)
+    cursor = serializers.CharField(required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+
+
+class ChannelResultSerializer(serializers.Serializer[Any]):
+    delivery_id = serializers.CharField()
+    channel = serializers.ChoiceField(CHANNELS)
+    result = serializers.ChoiceField([result.value for result in CancelResult])
+    status = serializers.ChoiceField([status.value for status in DeliveryStatus])
+
+
+class CancelledSerializer(serializers.Serializer[Any]):
+    notification_id = serializers.CharField()
+    channels = ChannelResultSerializer(many=True)

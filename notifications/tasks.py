@@ -1,0 +1,23 @@
+"""What beat has done regularly; each task may run twice or late without harm."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from notifications import partitions
+from tenants import idempotency
+
+_EXPIRED_KEYS_AT_ONCE = 5000
+
+
+@shared_task
+def make_partitions() -> None:
+    """Have the next months' partitions made."""
+    partitions.make_partitions()
+
+
+@shared_task
+def forget_expired_idempotency_keys() -> None:
+    """Delete expired keys, in batches, until none is left."""
+    while idempotency.forget_expired(_EXPIRED_KEYS_AT_ONCE):
+        pass

@@ -1,0 +1,250 @@
+"""The only writer of delivery.status: one guarded, batched UPDATE per arrow.
+
+Whoever calls a verb has won the delivery on its outbox row first (notifications.
+outbox), within the same transaction; a differing row count is a broken invariant and
+rolls everything back. Two statements and not one clever CTE: after waiting for a
+concurrent update PostgreSQL 18's re-check of such a CTE can lose rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from foundation.statements import Cursor
+from notifications.statuses import STUCK, UNFINISHED, DeliveryStatus
+
+_S = DeliveryStatus
+
+# What may follow what. Drawn in docs/delivery-states.md; the statements below are
+# tested against it, every status times every verb.
+ARROWS: dict[str, tuple[frozenset[DeliveryStatus], frozenset[DeliveryStatus]]] = {
+    "begin_sending": (UNFINISHED, frozenset({_S.SENDING})),
+    "settle": (
+        frozenset({_S.SENDING}),
+        frozenset(
+            {
+                _S.PENDING,
+                _S.SENT,
+                _S.FAILED,
+                _S.DEAD,
+                _S.PARKED,
+                _S.SUPPRESSED,
+                _S.EXPIRED,
+            }
+        ),
+    ),
+    "cancel": (frozenset({_S.PENDING}), frozenset({_S.CANCELLED})),
+    "revive": (STUCK, frozenset({_S.PENDING})),
+}
+
+
+class BrokenInvariant(Exception):
+    """An outbox row was won whose delivery is not where it must be."""
+
+    def __init__(self, delivery_ids: Collection[UUID]) -> None:
+        super().__init__(", ".join(sorted(map(str, delivery_ids))))
+        self.delivery_ids = frozenset(delivery_ids)
+
+
+class Fence(NamedTuple):
+    """A delivery and the claim_count that its writer holds."""
+
+    delivery_id: UUID
+    claim_count: int
+
+
+class Begun(NamedTuple):
+    """A delivery as its claim found it; `was` tells a take-over from a first claim."""
+
+    delivery_id: UUID
+    claim_count: int
+    notification_id: UUID
+    tenant_id: int
+    channel: int
+    category: str
+    attempt_count: int
+    maybe_sent: bool
+    address_id: UUID | None
+    address_sealed: bytes | None
+    expires_at: datetime | None
+    retry_until: datetime
+    was: str
+    was_maybe_sent: bool
+    now: datetime
+
+    @property
+    def is_taken_over(self) -> bool:
+        """Tell whether another worker held it and let its lease run out."""
+        return self.was == _S.SENDING
+
+
+# A take-over from an expired `sending` counts the lost attempt, and its outcome is
+# unknown for ever; not so on a channel that is written by settle itself.
+_BEGIN_SENDING = """
+UPDATE delivery d
+   SET status = 'sending', claim_count = r.n, updated_at = app_now(),
+       maybe_sent = d.maybe_sent
+         OR (d.status = 'sending' AND d.channel <> ALL (%(local)s::smallint[])),
+       attempt_count = d.attempt_count + (d.status = 'sending')::int
+  FROM unnest(%(ids)s::uuid[], %(counts)s::int[]) r(id, n)
+ WHERE d.id = r.id AND d.claim_count = r.n - 1
+   AND d.status IN ('pending', 'sending', 'parked')
+RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
+          d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.expires_at,
+          d.retry_until, OLD.status, OLD.maybe_sent, app_now()
+"""
+
+
+def begin_sending(
+    cursor: Cursor, fences: Sequence[Fence], *, local_channels: Collection[int]
+) -> list[Begun]:
+    """Follow won claims: pending to sending, or take over an expired sending.
+
+    A parked delivery comes back here when it is due, that is, at its expiry.
+    """
+    cursor.execute(
+        _BEGIN_SENDING,
+        {
+            "ids": [fence.delivery_id for fence in fences],
+            "counts": [fence.claim_count for fence in fences],
+            "local": list(local_channels),
+        },
+    )
+    begun = [Begun._make(row) for row in cursor.fetchall()]
+    _require(
+        {fence.delivery_id for fence in fences}, {row.delivery_id for row in begun}
+    )
+    return begun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrow:
+    """The way of one delivery out of `sending`."""
+
+    fence: Fence
+    next_claim_count: int
+    status: DeliveryStatus
+    counted: bool
+    unresolved: bool
+    provider: str = ""
+    provider_message_id: str = ""
+    reason: str = ""
+    code: str = ""
+
+
+_SETTLE = """
+UPDATE delivery d
+   SET status = r.status, claim_count = r.next_count,
+       attempt_count = d.attempt_count + r.counted::int,
+       maybe_sent = d.maybe_sent OR r.unresolved,
+       provider = coalesce(nullif(r.provider, ''), d.provider),
+       provider_message_id = coalesce(nullif(r.message_id, ''), d.provider_message_id),
+       reason = r.reason, updated_at = app_now(),
+       code = CASE WHEN r.status = 'sent' THEN ''
+                   ELSE coalesce(nullif(r.code, ''), d.code) END,
+       finished_at = CASE WHEN r.status NOT IN ('pending', 'parked')
+                          THEN app_now() END
+  FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::text[], %s::bool[], %s::bool[],
+              %s::text[], %s::text[], %s::text[], %s::text[])
+       r(id, own_count, next_count, status, counted, unresolved, provider,
+         message_id, reason, code)
+ WHERE d.id = r.id AND d.status = 'sending' AND d.claim_count = r.own_count
+RETURNING d.id
+"""
+
+
+def settle(cursor: Cursor, arrows: Sequence[Arrow]) -> None:
+    """Write where attempts led to, and list the dead and the parked."""
+    if not arrows:
+        return
+    cursor.execute(
+        _SETTLE,
+        [
+            [arrow.fence.delivery_id for arrow in arrows],
+            [arrow.fence.claim_count for arrow in arrows],
+            [arrow.next_claim_count for arrow in arrows],
+            [arrow.status.value for arrow in arrows],
+            [arrow.counted for arrow in arrows],
+            [arrow.unresolved for arrow in arrows],
+            [arrow.provider for arrow in arrows],
+            [arrow.provider_message_id for arrow in arrows],
+            [arrow.reason for arrow in arrows],
+            [arrow.code for arrow in arrows],
+        ],
+    )
+    _require(
+        {arrow.fence.delivery_id for arrow in arrows},
+        {row[0] for row in cursor.fetchall()},
+    )
+    _list_stuck(
+        cursor, [arrow.fence.delivery_id for arrow in arrows if arrow.status in STUCK]
+    )
+
+
+_LIST_STUCK = """
+INSERT INTO dead_letter (delivery_id, notification_id, tenant_id, channel, status,
+                         reason, code, attempt_count)
+SELECT d.id, d.notification_id, d.tenant_id, d.channel, d.status, d.reason, d.code,
+       d.attempt_count
+  FROM delivery d JOIN unnest(%s::uuid[]) r(id) ON d.id = r.id
+"""
+
+
+def _list_stuck(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
+    if delivery_ids:
+        cursor.execute(_LIST_STUCK, [delivery_ids])
+
+
+_UNLIST_STUCK = "DELETE FROM dead_letter WHERE delivery_id = ANY (%s::uuid[])"
+
+
+def unlist_stuck(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
+    """Take deliveries off the list of those that wait for a person."""
+    if delivery_ids:
+        cursor.execute(_UNLIST_STUCK, [delivery_ids])
+
+
+_CANCEL = """
+UPDATE delivery d
+   SET status = 'cancelled', reason = 'cancelled', updated_at = app_now(),
+       finished_at = app_now()
+ WHERE d.id = ANY (%s::uuid[]) AND d.status = 'pending'
+RETURNING d.id
+"""
+
+
+def cancel(cursor: Cursor, delivery_ids: Sequence[UUID]) -> set[UUID]:
+    """Stop what is pending; return which were. Their outbox rows must be locked."""
+    cursor.execute(_CANCEL, [list(delivery_ids)])
+    return {row[0] for row in cursor.fetchall()}
+
+
+_REVIVE = """
+UPDATE delivery d
+   SET status = 'pending', claim_count = d.claim_count + 1, reason = 'replayed',
+       code = '', updated_at = app_now(), finished_at = NULL,
+       retry_until = app_now() + r.retry_window
+  FROM unnest(%s::uuid[], %s::interval[]) r(id, retry_window)
+ WHERE d.id = r.id AND d.status IN ('dead', 'parked')
+RETURNING d.id, d.claim_count
+"""
+
+
+def revive(cursor: Cursor, windows: Sequence[tuple[UUID, object]]) -> dict[UUID, int]:
+    """Take dead and parked deliveries back to pending with a fresh retry window.
+
+    Returns their raised claim_counts: a stale record of before must not claim them.
+    """
+    cursor.execute(_REVIVE, [[row[0] for row in windows], [row[1] for row in windows]])
+    revived: dict[UUID, int] = dict(cursor.fetchall())
+    unlist_stuck(cursor, list(revived))
+    return revived
+
+
+def _require(wanted: set[UUID], got: set[UUID]) -> None:
+    if wanted != got:
+        raise BrokenInvariant(wanted ^ got)

@@ -1,0 +1,43 @@
+"""What a consumer needs of a transport: due work, handed to one consumer at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from foundation.statements import Cursor
+from notifications.transitions import Fence
+from providers.channels import Channel
+from tenants.categories import Priority
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """The classes of work that one consumer serves, and for how long it claims."""
+
+    channels: tuple[Channel, ...]
+    priorities: tuple[Priority, ...]
+    lease: timedelta
+
+
+class Transport(Protocol):
+    """Brings due deliveries to consumers.
+
+    It carries no truth: whatever it loses becomes due again in the outbox, and
+    whatever it repeats loses its claim there.
+    """
+
+    def __init__(self, subscription: Subscription) -> None: ...
+
+    def fetch(self, *, limit: int) -> None:
+        """Bring at most `limit` pieces of work within reach; outside of any
+        transaction, since it may wait for a network."""
+
+    def claim(self, cursor: Cursor, *, limit: int) -> list[Fence]:
+        """Win fetched work on its outbox rows, within the caller's transaction."""
+
+    def acknowledge(self, fences: list[Fence]) -> None:
+        """Take note that these claims are settled."""
+
+    def close(self) -> None: ...

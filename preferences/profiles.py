@@ -1,0 +1,107 @@
+"""Load people as acceptance and the claim see them: one query, however many."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+from uuid import UUID
+
+from foundation.statements import server_cursor
+from preferences.profile import KnownAddress, Profile
+from providers.channels import Channel
+from tenants.data_keys import unseal
+
+# One row for each address of each person, in the order in which they are tried, and
+# one for a person without any. `invalid` and `suppressed` addresses are not sent to.
+# Channel 3 is push: its addresses are the devices.
+LOAD = """
+SELECT w.tenant_id, w.user_id, r.locale, r.time_zone, p.version, p.opt_outs,
+       c.id, c.channel, c.platform, c.sealed, c.key
+  FROM unnest(%(tenant_ids)s::bigint[], %(user_ids)s::text[]) AS w (tenant_id, user_id)
+  LEFT JOIN recipient r ON r.tenant_id = w.tenant_id AND r.user_id = w.user_id
+  LEFT JOIN notification_preferences p
+         ON p.tenant_id = w.tenant_id AND p.user_id = w.user_id
+  LEFT JOIN LATERAL (
+    SELECT a.id, a.channel, '' AS platform, a.normalised AS sealed, a.key, a.position
+      FROM address a
+     WHERE a.recipient_id = r.id AND a.channel = ANY (%(channels)s::smallint[])
+       AND a.status IN ('unverified', 'verified')
+     UNION ALL
+    SELECT d.id, 3, d.platform, d.token, d.key, 0
+      FROM device d
+     WHERE d.recipient_id = r.id AND 3 = ANY (%(channels)s::smallint[])
+  ) c ON true
+ ORDER BY c.position, c.id
+"""
+
+
+class _Row(NamedTuple):
+    tenant_id: int
+    user_id: str
+    locale: str | None
+    time_zone: str | None
+    version: int | None
+    opt_outs: list[str] | None
+    address_id: UUID | None
+    channel: int
+    platform: str
+    sealed: bytes
+    key: bytes
+
+
+def load_profiles(
+    pairs: Collection[tuple[int, str]],
+    *,
+    channels: Collection[Channel] = tuple(Channel),
+) -> dict[tuple[int, str], Profile]:
+    """Return a profile for every (tenant id, user id), an empty one where none is.
+
+    Opening the addresses is most of the cost: name the channels that are needed.
+    """
+    wanted = list(dict.fromkeys(pairs))
+    rows: dict[tuple[int, str], list[_Row]] = {pair: [] for pair in wanted}
+    with server_cursor() as cursor:
+        cursor.execute(
+            LOAD,
+            {
+                "tenant_ids": [tenant_id for tenant_id, _ in wanted],
+                "user_ids": [user_id for _, user_id in wanted],
+                "channels": [channel.value for channel in channels],
+            },
+            binary=True,
+        )
+        for row in map(_Row._make, cursor.fetchall()):
+            rows[row.tenant_id, row.user_id].append(row)
+    return {pair: _profile(found) for pair, found in rows.items()}
+
+
+def _profile(rows: list[_Row]) -> Profile:
+    first = rows[0]
+    addresses: dict[Channel, tuple[KnownAddress, ...]] = {}
+    for row in rows:
+        if row.address_id is not None:
+            known = _known_address(row, row.address_id)
+            addresses[known.channel] = (*addresses.get(known.channel, ()), known)
+    return Profile(
+        tenant_id=first.tenant_id,
+        user_id=first.user_id,
+        locale=first.locale or None,
+        time_zone=first.time_zone or None,
+        addresses=addresses,
+        opt_outs=frozenset(first.opt_outs or ()),
+        preference_version=first.version or 0,
+    )
+
+
+def _known_address(row: _Row, address_id: UUID) -> KnownAddress:
+    table = "device.token" if row.platform else "address.normalised"
+    value = unseal(
+        tenant_id=row.tenant_id, table=table, row=address_id, sealed=row.sealed
+    )
+    return KnownAddress(
+        id=address_id,
+        channel=Channel(row.channel),
+        value=value.decode(),
+        key=row.key,
+        platform=row.platform,
+    )

@@ -1,0 +1,145 @@
+"""What an adapter is given, what it answers, and what it says about itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, ClassVar
+from uuid import UUID
+
+from providers.channels import Channel
+
+if TYPE_CHECKING:
+    from django.db.backends.utils import CursorWrapper
+
+
+# The only hosts to which a secret may go unencrypted.
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Outcome(StrEnum):
+    """What became of one attempt."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    RATE_LIMITED = "rate_limited"
+    TRANSIENT_ERROR = "transient_error"
+    PERMANENT_ERROR = "permanent_error"
+    UNKNOWN = "unknown"
+
+
+class Scope(StrEnum):
+    """What an outcome is about, and so what else will meet it again."""
+
+    MESSAGE = "message"
+    RECIPIENT = "recipient"
+    TOKEN = "token"  # noqa: S105 -- a push token that is dead
+    OPT_OUT = "opt_out"
+    ACCOUNT = "account"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendResult:
+    """One attempt's outcome; `code` is the provider's word, without personal data."""
+
+    outcome: Outcome
+    scope: Scope = Scope.MESSAGE
+    code: str = ""
+    retry_after: timedelta | None = None
+    provider_message_id: str = ""
+    # What a LocalAdapter wants written together with the settlement.
+    item: object | None = None
+
+
+class Verdict(Enum):
+    """The outcomes that mean something; the code tables of the adapters hold these."""
+
+    ACCEPTED = (Outcome.ACCEPTED, Scope.MESSAGE)
+    RATE_LIMITED = (Outcome.RATE_LIMITED, Scope.MESSAGE)
+    # Provably not accepted, and may work later.
+    TRANSIENT = (Outcome.TRANSIENT_ERROR, Scope.MESSAGE)
+    # The request left us and nothing proves what became of it.
+    UNKNOWN = (Outcome.UNKNOWN, Scope.MESSAGE)
+    BAD_MESSAGE = (Outcome.PERMANENT_ERROR, Scope.MESSAGE)
+    BAD_RECIPIENT = (Outcome.REJECTED, Scope.RECIPIENT)
+    DEAD_TOKEN = (Outcome.REJECTED, Scope.TOKEN)
+    OPTED_OUT = (Outcome.REJECTED, Scope.OPT_OUT)
+    # Credentials, sender, configuration: not this message's fault.
+    ACCOUNT_FAULT = (Outcome.PERMANENT_ERROR, Scope.ACCOUNT)
+
+    def result(
+        self,
+        *,
+        code: str = "",
+        retry_after: timedelta | None = None,
+        provider_message_id: str = "",
+        item: object | None = None,
+    ) -> SendResult:
+        """Return this verdict as the result of an attempt."""
+        outcome, scope = self.value
+        return SendResult(
+            outcome=outcome,
+            scope=scope,
+            code=code,
+            retry_after=retry_after,
+            provider_message_id=provider_message_id,
+            item=item,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboundMessage:
+    """One rendered delivery on its way to one address."""
+
+    delivery_id: UUID
+    notification_id: UUID
+    tenant_id: int
+    user_id: str
+    channel: Channel
+    category: str
+    address: str
+    parts: Mapping[str, str]
+    locale: str
+    attempt: int
+    expires_at: datetime | None
+    is_test: bool
+    address_id: UUID | None
+
+
+class Adapter(ABC):
+    """One account at one provider; the OPTIONS of the settings are its arguments.
+
+    Made on the event loop that uses it, so that it may hold connections; made by the
+    system checks too, so that its constructor opens none. Whatever a provider can
+    answer is a SendResult; an exception is a bug.
+    """
+
+    channels: ClassVar[frozenset[Channel]]
+    # The provider drops a second request that carries the same delivery id.
+    accepts_idempotency_key: ClassVar[bool] = False
+    # The adapter's own limit on all that comes before the last byte of the body: a
+    # hang up to there is transient. The account's TIMEOUT, after which the outcome
+    # is unknown, has to be longer.
+    seconds_before_body: float = 0.0
+
+    @abstractmethod
+    async def send(self, message: OutboundMessage) -> SendResult:
+        """Make one attempt."""
+
+    async def aclose(self) -> None:  # noqa: B027 -- not every adapter holds something
+        """Let go of connections; nothing is sent afterwards."""
+
+
+class LocalAdapter(Adapter):
+    """An adapter from which nothing leaves the process.
+
+    Its result carries an item, which settle persists in the transaction that records
+    the outcome: the outcome is never unknown.
+    """
+
+    @abstractmethod
+    def persist(self, cursor: CursorWrapper, items: Sequence[object]) -> None:
+        """Write the items of the attempts that were accepted."""

@@ -1,0 +1,109 @@
+"""Refuse settings with which deliveries could only park."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+from django.core.exceptions import ImproperlyConfigured
+
+from providers.base import Adapter
+from providers.channels import Channel
+from providers.registry import Account, account, adapter_class
+
+_KEYS = {"BACKEND", "OPTIONS", "CONCURRENCY", "TIMEOUT"}
+
+
+@register
+def check_providers(**_: Any) -> list[CheckMessage]:
+    """Open every account, as a gateway would, and look at its limits."""
+    return [
+        message
+        for alias, entry in settings.PROVIDERS.items()
+        for message in _check_entry(alias, entry)
+    ]
+
+
+@register
+def check_routes(**_: Any) -> list[CheckMessage]:
+    """See that every channel leads to a provider that serves it."""
+    routes = settings.PROVIDER_ROUTES
+    found = [_check_route(channel, routes.get(channel.key)) for channel in Channel]
+    if surplus := set(routes) - {channel.key for channel in Channel}:
+        found.append(
+            Error(
+                f"PROVIDER_ROUTES has keys that are no channels: {sorted(surplus)}.",
+                hint="The channels are email, sms, push and in_app.",
+                id="providers.E005",
+            )
+        )
+    return [message for message in found if message is not None]
+
+
+@register
+def check_test_provider(**_: Any) -> list[CheckMessage]:
+    """See that whatever a test key sends has somewhere to go."""
+    if _serves(settings.TEST_PROVIDER, set(Channel)):
+        return []
+    return [
+        Error(
+            f"TEST_PROVIDER, {settings.TEST_PROVIDER!r}, does not serve every channel.",
+            hint="Name the alias of providers.sandbox.SandboxAdapter.",
+            id="providers.E006",
+        )
+    ]
+
+
+def _check_route(channel: Channel, alias: str | None) -> CheckMessage | None:
+    if alias is not None and _serves(alias, {channel}):
+        return None
+    return Error(
+        f"PROVIDER_ROUTES[{channel.key!r}], {alias!r}, does not serve the channel.",
+        hint="Name an alias of PROVIDERS whose adapter lists the channel.",
+        id="providers.E004",
+    )
+
+
+def _check_entry(alias: str, entry: Mapping[str, Any]) -> Iterator[CheckMessage]:
+    if surplus := set(entry) - _KEYS:
+        yield Error(
+            f"PROVIDERS[{alias!r}] has keys that mean nothing: {sorted(surplus)}.",
+            hint=f"The keys are {sorted(_KEYS)}.",
+            id="providers.E001",
+        )
+    try:
+        opened = account(alias)
+    except (ImproperlyConfigured, ImportError, TypeError, ValueError) as fault:
+        yield Error(
+            f"PROVIDERS[{alias!r}] cannot be opened: {fault}",
+            hint="BACKEND is the dotted path of an adapter, OPTIONS its arguments.",
+            id="providers.E002",
+        )
+        return
+    yield from _check_limits(opened)
+
+
+def _check_limits(opened: Account) -> Iterator[CheckMessage]:
+    if opened.concurrency < 1:
+        yield Error(
+            f"PROVIDERS[{opened.alias!r}]: CONCURRENCY must be at least 1.",
+            id="providers.E003",
+        )
+    at_least = opened.adapter.seconds_before_body
+    if opened.timeout.total_seconds() <= at_least:
+        yield Error(
+            f"PROVIDERS[{opened.alias!r}]: TIMEOUT must be longer than {at_least} s.",
+            hint="That long may connecting take, which is safe to repeat; what is cut"
+            " off by TIMEOUT has an unknown outcome.",
+            id="providers.E003",
+        )
+
+
+def _serves(alias: str, channels: Collection[Channel]) -> bool:
+    try:
+        adapter: type[Adapter] = adapter_class(alias)
+    except (ImproperlyConfigured, ImportError):
+        return False
+    return set(channels) <= adapter.channels

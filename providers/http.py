@@ -1,0 +1,210 @@
+"""Call providers over HTTP; other adapters differ in two methods and a code table."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import aiohttp
+from aiohttp.abc import AbstractStreamWriter
+from django.core.exceptions import ImproperlyConfigured
+from yarl import URL
+
+from foundation.ids import public_id
+from providers.base import (
+    LOOPBACK_HOSTS,
+    Adapter,
+    OutboundMessage,
+    SendResult,
+    Verdict,
+)
+from providers.channels import Channel
+from providers.http_codes import parse_retry_after, verdict_of_status
+
+_CONNECT_SECONDS = 3.0
+_LONGEST_ANSWER = 64 * 1024
+
+# What a 4xx may say in `error` about the person rather than the message.
+RECIPIENT_ERRORS: Mapping[str, Verdict] = {
+    "invalid_recipient": Verdict.BAD_RECIPIENT,
+    "invalid_token": Verdict.DEAD_TOKEN,
+    "opted_out": Verdict.OPTED_OUT,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpRequest:
+    """A POST, ready to go."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpAnswer:
+    """An answer, with at most the first 64 kB of its body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def retry_after(self) -> timedelta | None:
+        """Return how long the provider wants to be left alone."""
+        return parse_retry_after(
+            self.headers.get("Retry-After"), now=datetime.now(tz=UTC)
+        )
+
+    def json_object(self) -> dict[str, Any]:
+        """Return the body's JSON object; an empty one if it is anything else."""
+        try:
+            parsed = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return parsed if isinstance(parsed, dict) else {}
+
+
+class HttpAdapter(Adapter):
+    """Posts to a provider of your own: JSON in, `{"id": …}` out.
+
+    For another protocol override build_request and classify; transport faults are
+    classified here, for all of them.
+    """
+
+    channels = frozenset({Channel.EMAIL, Channel.SMS, Channel.PUSH})
+    accepts_idempotency_key = True
+    seconds_before_body = _CONNECT_SECONDS
+
+    def __init__(self, *, url: str, token: str = "") -> None:
+        _check_options(url, token)
+        self._url = url
+        self._token = token
+        self._session: aiohttp.ClientSession | None = None
+
+    def build_request(self, message: OutboundMessage) -> HttpRequest:
+        """Write the request of an attempt; the same delivery has the same key."""
+        delivery = public_id("dlv", message.delivery_id)
+        expires_at = message.expires_at
+        content = {
+            "id": delivery,
+            "to": message.address,
+            "channel": message.channel.key,
+            "parts": dict(message.parts),
+            "expires_at": expires_at.isoformat() if expires_at else None,
+        }
+        headers = {"Content-Type": "application/json", "Idempotency-Key": delivery}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        return HttpRequest(
+            url=self._url, headers=headers, body=json.dumps(content).encode()
+        )
+
+    def classify(self, answer: HttpAnswer) -> SendResult:
+        """Say what an answer means for the message."""
+        code = f"http_{answer.status}"
+        body = answer.json_object()
+        if 200 <= answer.status < 300:
+            return _accepted_under(body.get("id"), code=code)
+        error = str(body.get("error"))
+        if 400 <= answer.status < 500 and error in RECIPIENT_ERRORS:
+            return RECIPIENT_ERRORS[error].result(code=f"{code} {error}")
+        retry_after = answer.retry_after
+        verdict = verdict_of_status(answer.status, retry_after=retry_after)
+        return verdict.result(code=code, retry_after=retry_after)
+
+    async def send(self, message: OutboundMessage) -> SendResult:
+        """Make one attempt; nothing is followed, repeated or remembered in between."""
+        request = self.build_request(message)
+        body = _CountedBody(request.body)
+        try:
+            answer = await self._exchange(request, body)
+        except aiohttp.ClientConnectorCertificateError:
+            return Verdict.ACCOUNT_FAULT.result(code="tls_certificate")
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+            return Verdict.TRANSIENT.result(code="not_connected")
+        except (aiohttp.ClientError, OSError):
+            if body.has_left:
+                return Verdict.UNKNOWN.result(code="lost_after_body")
+            return Verdict.TRANSIENT.result(code="lost_before_body")
+        return self.classify(answer)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _exchange(self, request: HttpRequest, body: _CountedBody) -> HttpAnswer:
+        if self._session is None:
+            self._session = _open_session()
+        async with self._session.post(
+            request.url, data=body, headers=request.headers, allow_redirects=False
+        ) as response:
+            return HttpAnswer(
+                status=response.status,
+                headers=response.headers,
+                body=await _read_capped(response),
+            )
+
+
+class _CountedBody(aiohttp.BytesPayload):
+    """A body that knows whether all of it was handed to the connection."""
+
+    has_left = False
+
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        await super().write_with_length(writer, content_length)
+        self.has_left = True
+
+
+def _check_options(url: str, token: str) -> None:
+    try:
+        parts = URL(url)
+    except ValueError as fault:
+        raise ImproperlyConfigured("url: malformed") from fault
+    if parts.scheme not in {"http", "https"} or not parts.host:
+        raise ImproperlyConfigured("url: write https://host/path")
+    if not (token.isascii() and token.isprintable()):
+        raise ImproperlyConfigured("token: not fit for a header")
+    if token and parts.scheme == "http" and parts.host not in LOOPBACK_HOSTS:
+        raise ImproperlyConfigured("url: a token needs https")
+
+
+def _open_session() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        # No limit here: the account's slots are the limit, and waiting for a
+        # connection would count as connecting.
+        connector=aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context()),
+        timeout=aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers={"Accept-Encoding": "identity", "User-Agent": "notifications"},
+        auto_decompress=False,
+        trust_env=False,
+    )
+
+
+async def _read_capped(response: aiohttp.ClientResponse) -> bytes:
+    """Read up to the cap; what breaks off is judged by its status and what came."""
+    chunks = bytearray()
+    try:
+        async for chunk in response.content.iter_any():
+            chunks += chunk
+            if len(chunks) >= _LONGEST_ANSWER:
+                response.close()
+                break
+    except (aiohttp.ClientError, OSError):
+        return b""
+    return bytes(chunks[:_LONGEST_ANSWER])
+
+
+def _accepted_under(provider_id: object, *, code: str) -> SendResult:
+    if isinstance(provider_id, str) and 0 < len(provider_id) <= 200:
+        return Verdict.ACCEPTED.result(code=code, provider_message_id=provider_id)
+    return Verdict.UNKNOWN.result(code=f"{code} without_id")

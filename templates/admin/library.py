@@ -1,0 +1,117 @@
+"""Templates: a name that services ask for, and the versions it has had."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Max, Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from providers.channels import Channel
+from templates.admin.versions import LABELS
+from templates.models import Template, TemplateVersion
+from templates.publishing import add_content, create_version
+from tenants.admin.acts import Act
+from tenants.admin.presenting import Table, label, link_to, moment
+from tenants.admin.scoping import TenantFilter, TenantScopedAdmin
+
+_EMPTY_SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+@admin.register(Template)
+class TemplateAdmin(TenantScopedAdmin):
+    """Tenant, name and category are chosen once: notifications rely on them."""
+
+    add_act = Act.WRITE_TEMPLATES
+    change_act = Act.WRITE_TEMPLATES
+    page_actions = {"new_version": Act.WRITE_TEMPLATES}
+    actions = ("new_version",)
+    ordering = ("name", "pk")
+    list_display = ("name", "tenant", "category", "approved", "drafts", "description")
+    list_select_related = ("tenant",)
+    list_filter = (TenantFilter, "category")
+    search_fields = ("name",)
+    fields = ("tenant", "name", "category", "description")
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Model | None = None
+    ) -> tuple[str, ...]:
+        """Keep what notifications were accepted with."""
+        return () if obj is None else ("tenant", "name", "category")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
+        version = TemplateVersion.Status
+        newest = Max("versions__number", filter=Q(versions__status=version.APPROVED))
+        draft = Max("versions__number", filter=Q(versions__status=version.DRAFT))
+        rows: QuerySet[Model] = (
+            super().get_queryset(request).annotate(newest=newest, draft=draft)
+        )
+        return rows
+
+    @admin.display(description="in use")
+    def approved(self, obj: Template) -> str:
+        """Name the version that a service gets which asks for none."""
+        number = vars(obj)["newest"]
+        return f"version {number}" if number else "-"
+
+    @admin.display(description="draft")
+    def drafts(self, obj: Template) -> str:
+        """Name the newest draft."""
+        number = vars(obj)["draft"]
+        return f"version {number}" if number else "-"
+
+    def tables(self, obj: Template) -> list[Table]:
+        """List the versions, newest first."""
+        return [
+            Table(
+                title="Versions",
+                headers=["Version", "Status", "Approved by", "Approved at (UTC)"],
+                rows=[
+                    [
+                        link_to("templates_templateversion", version.pk, str(version)),
+                        label(version.status, LABELS),
+                        version.approved_by,
+                        moment(version.approved_at),
+                    ]
+                    for version in obj.versions.order_by("-number")
+                ],
+            )
+        ]
+
+    @admin.action(description="New version")
+    def new_version(
+        self, request: HttpRequest, queryset: QuerySet[Template]
+    ) -> HttpResponse | None:
+        """Start a draft that begins as the newest version left off."""
+        chosen = [
+            row for row in queryset if self.allows(request, Act.WRITE_TEMPLATES, row)
+        ]
+        if len(chosen) != 1:
+            self.message_user(request, "Choose one template to start a version of.")
+            return None
+        draft = _draft_of(chosen[0])
+        return HttpResponseRedirect(
+            reverse("admin:templates_templateversion_change", args=(draft.pk,))
+        )
+
+
+def _draft_of(template: Template) -> TemplateVersion:
+    newest = template.versions.order_by("-number").first()
+    if newest is None:
+        return create_version(template=template, schema=_EMPTY_SCHEMA)
+    with transaction.atomic():
+        draft = create_version(
+            template=template,
+            schema=newest.schema,
+            sample=newest.sample,
+            default_locale=newest.default_locale,
+        )
+        for content in newest.contents.order_by("channel", "locale"):
+            add_content(
+                version=draft,
+                channel=Channel(content.channel),
+                locale=content.locale,
+                parts=content.parts,
+            )
+    return draft

@@ -1,0 +1,35 @@
+"""Wrong secrets fail at start, not at the first notification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import Error, register
+from django.core.exceptions import ImproperlyConfigured
+
+from tenants.data_keys import parse_sealing_keys
+from tenants.user_tokens import check_secrets
+
+
+@register
+def check_sealing_keys(**_: Any) -> list[Error]:
+    """tenants.E001: the keys that wrap the tenants' data keys."""
+    try:
+        parse_sealing_keys(settings.SEALING_KEYS)
+    except ImproperlyConfigured as wrong:
+        hint = "Make one: python -c \"import os,base64;print('1:'+base64."
+        hint += 'b64encode(os.urandom(32)).decode())"'
+        return [Error(str(wrong), hint=hint, id="tenants.E001")]
+    return []
+
+
+@register
+def check_user_token_secrets(**_: Any) -> list[Error]:
+    """tenants.E002: the secrets that sign end users' tokens."""
+    try:
+        check_secrets(settings.USER_TOKEN_SECRETS)
+    except ImproperlyConfigured as wrong:
+        hint = 'Make one: python -c "import secrets;print(secrets.token_urlsafe(50))"'
+        return [Error(str(wrong), hint=hint, id="tenants.E002")]
+    return []

@@ -1,0 +1,202 @@
+"""Who uses the platform: tenants, their keys, and the staff who look after them."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import CheckConstraint, Func, Index, Q, UniqueConstraint
+from django.db.models.lookups import Exact
+
+from foundation.database_clock import AppNow
+from foundation.ids import new_id
+
+
+class Tenant(models.Model):
+    """An organisation; everything else belongs to exactly one."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        SUSPENDED = "suspended"
+
+    id = models.BigAutoField(primary_key=True)
+    slug = models.CharField(max_length=63, unique=True)
+    name = models.CharField(max_length=200)
+    status = models.CharField(
+        max_length=16, choices=Status.choices, default=Status.ACTIVE
+    )
+    default_locale = models.CharField(max_length=35, default="en")
+    default_region = models.CharField(
+        max_length=2,
+        blank=True,
+        default="",
+        help_text="Country of phone numbers written without one, for example VN.",
+    )
+    time_zone = models.CharField(max_length=64, default="UTC")
+    created_at = models.DateTimeField(db_default=AppNow(), editable=False)
+
+    class Meta:
+        db_table = "tenant"
+        constraints = [
+            CheckConstraint(
+                name="tenant_slug_is_a_label",
+                condition=Q(slug__regex=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"),
+            ),
+            CheckConstraint(
+                name="tenant_status_is_known",
+                condition=Q(status__in=["active", "suspended"]),
+            ),
+            CheckConstraint(
+                name="tenant_default_region_is_a_country",
+                condition=Q(default_region__regex=r"^([A-Z]{2})?$"),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class TenantKey(models.Model):
+    """A data key of a tenant, sealed under a master key; envelopes name it by id."""
+
+    class Purpose(models.TextChoices):
+        SEAL = "seal"
+        INDEX = "index"
+
+    id = models.BigAutoField(primary_key=True)
+    tenant = models.ForeignKey(
+        Tenant,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,  # tenant_key_newest begins with it
+    )
+    purpose = models.CharField(max_length=8, choices=Purpose.choices)
+    wrapped = models.BinaryField()
+    created_at = models.DateTimeField(db_default=AppNow(), editable=False)
+
+    class Meta:
+        db_table = "tenant_key"
+        constraints = [
+            CheckConstraint(
+                name="tenant_key_purpose_is_known",
+                condition=Q(purpose__in=["seal", "index"]),
+            ),
+            # Blind indexes are compared with each other: a second key would hide
+            # every value that was indexed under the first.
+            UniqueConstraint(
+                name="tenant_key_one_index_key",
+                fields=["tenant"],
+                condition=Q(purpose="index"),
+            ),
+        ]
+        indexes = [
+            # tenants.data_keys: the newest sealing key of a tenant.
+            Index(name="tenant_key_newest", fields=["tenant", "purpose", "-id"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} key {self.pk}"
+
+
+class ApiKey(models.Model):
+    """A service's credential; only the SHA-256 of it is kept."""
+
+    class Environment(models.TextChoices):
+        LIVE = "live"
+        TEST = "test"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
+    service = models.CharField(max_length=63)
+    environment = models.CharField(max_length=4, choices=Environment.choices)
+    prefix = models.CharField(max_length=16, help_text="The part shown to people.")
+    digest = models.BinaryField(unique=True)
+    scopes = ArrayField(models.CharField(max_length=40))
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=AppNow(), editable=False)
+    created_by = models.CharField(max_length=150, blank=True, default="")
+
+    class Meta:
+        db_table = "api_key"
+        constraints = [
+            CheckConstraint(
+                name="api_key_environment_is_known",
+                condition=Q(environment__in=["live", "test"]),
+            ),
+            CheckConstraint(
+                name="api_key_service_is_a_label",
+                condition=Q(service__regex=r"^[a-z][a-z0-9_-]*$"),
+            ),
+            CheckConstraint(
+                name="api_key_has_a_scope", condition=Q(scopes__len__gte=1)
+            ),
+            CheckConstraint(
+                name="api_key_digest_is_sha256",
+                condition=Exact(
+                    Func(
+                        "digest",
+                        function="octet_length",
+                        output_field=models.IntegerField(),
+                    ),
+                    sha256().digest_size,
+                ),
+            ),
+        ]
+        indexes = [
+            # tenants.api_keys: the live keys of a service, at most two.
+            Index(
+                name="api_key_live",
+                fields=["tenant", "service", "environment"],
+                condition=Q(revoked_at__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+
+class StaffMembership(models.Model):
+    """What a member of staff may do for one tenant."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        OPERATOR = "operator"
+        AUTHOR = "author"
+        APPROVER = "approver"
+        ADMINISTRATOR = "administrator"
+
+    id = models.BigAutoField(primary_key=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="memberships",
+    )
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    role = models.CharField(max_length=16, choices=Role.choices)
+    created_at = models.DateTimeField(db_default=AppNow(), editable=False)
+
+    class Meta:
+        db_table = "staff_membership"
+        constraints = [
+            UniqueConstraint(
+                name="staff_membership_once", fields=["user", "tenant", "role"]
+            ),
+            CheckConstraint(
+                name="staff_membership_role_is_known",
+                condition=Q(
+                    role__in=[
+                        "viewer",
+                        "operator",
+                        "author",
+                        "approver",
+                        "administrator",
+                    ]
+                ),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} {self.role}"

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from tenants.scopes import Audience
+from tenants.user_tokens import DEFAULT_LIFETIME, LONGEST_LIFETIME
+
+AUDIENCES = [(audience.value, audience.value) for audience in Audience]
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """Refuses members it does not know, instead of dropping them silently."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = set(data) - set(self.fields) if isinstance(data, dict) else set()
+        if unknown:
+            raise serializers.ValidationError(
+                {str(name): ["This field is not known."] for name in sorted(unknown)}
+            )
+        return super().to_internal_value(data)
+
+
+class NewUserToken(StrictSerializer):
+    """What a service asks for on behalf of one of its users."""
+
+    audience = serializers.ChoiceField(
+        choices=AUDIENCES,
+        default=Audience.INBOX.value,
+        help_text="What the token is for.",
+    )
+    lifetime_seconds = serializers.IntegerField(
+        min_value=60,
+        max_value=int(LONGEST_LIFETIME.total_seconds()),
+        default=int(DEFAULT_LIFETIME.total_seconds()),
+    )
+
+
+class UserToken(serializers.Serializer[Any]):
+    """A token to hand to the user's browser or app."""
+
+    token = serializers.CharField()
+    audience = serializers.ChoiceField(choices=AUDIENCES)
+    expires_at = serializers.DateTimeField()

@@ -1,0 +1,54 @@
+"""Give the tests a PostgreSQL and a Valkey where the environment names none.
+
+A pytest plugin, loaded with `-p`: it must come before Django reads its settings.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import os
+import secrets
+import signal
+from collections.abc import Generator
+from contextlib import ExitStack
+
+import pytest
+
+from devstack.folders import throw_away_folder
+from devstack.stack import running_stack
+
+_running = ExitStack()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests() -> Generator[None]:
+    if "DATABASE_URL" not in os.environ:
+        _start_stack()
+    for name, value in _throw_away_secrets().items():
+        os.environ.setdefault(name, value)
+    # Runs share a Valkey where the environment names one.
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    os.environ["CACHE_KEY_PREFIX"] = f"test-{os.getpid()}-{worker}"
+    yield
+
+
+def pytest_unconfigure() -> None:
+    _running.close()
+
+
+def _start_stack() -> None:
+    # Only in the controller: xdist's workers inherit its environment.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    atexit.register(_running.close)  # a wrong option ends us before the other hook
+    folder = _running.enter_context(throw_away_folder())
+    os.environ.update(_running.enter_context(running_stack(folder, durable=False)))
+
+
+def _throw_away_secrets() -> dict[str, str]:
+    return {
+        "SECRET_KEY": secrets.token_urlsafe(50),
+        "SEALING_KEYS": "1:" + base64.b64encode(secrets.token_bytes(32)).decode(),
+        "USER_TOKEN_SECRETS": secrets.token_urlsafe(50),
+        "HTTPS": "false",
+    }

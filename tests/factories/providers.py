@@ -1,0 +1,58 @@
+"""Routes of tenants, and messages to send."""
+
+from __future__ import annotations
+
+from factory.base import Factory
+from factory.declarations import LazyAttribute, LazyFunction, SubFactory
+from factory.django import DjangoModelFactory
+
+from foundation.ids import new_id
+from providers.base import OutboundMessage
+from providers.channels import Channel
+from providers.models import ProviderRoute
+from tests.factories.tenants import TenantFactory
+
+_ADDRESSES = {
+    Channel.EMAIL: "r2@example.org",
+    Channel.SMS: "+84912345678",
+    Channel.PUSH: "push-token-1",
+    Channel.IN_APP: "",
+}
+_PARTS = {
+    Channel.EMAIL: {"subject": "Hello", "text": "Hello.", "html": "<p>Hello.</p>"},
+    Channel.SMS: {"text": "Hello."},
+    Channel.PUSH: {"title": "Hello", "body": "Hello."},
+    Channel.IN_APP: {"title": "Hello", "body": "Hello."},
+}
+
+
+class ProviderRouteFactory(DjangoModelFactory[ProviderRoute]):
+    """E-mail of one tenant by the sandbox."""
+
+    class Meta:
+        model = ProviderRoute
+
+    tenant = SubFactory(TenantFactory)
+    channel = Channel.EMAIL
+    provider = "sandbox"
+
+
+class OutboundMessageFactory(Factory[OutboundMessage]):
+    """An e-mail; `channel=Channel.SMS` and so on give address and parts that fit."""
+
+    class Meta:
+        model = OutboundMessage
+
+    delivery_id = LazyFunction(new_id)
+    notification_id = LazyFunction(new_id)
+    tenant_id = 1
+    user_id = "usr_42"
+    channel = Channel.EMAIL
+    category = "transactional"
+    address = LazyAttribute(lambda message: _ADDRESSES[message.channel])
+    parts = LazyAttribute(lambda message: _PARTS[message.channel])
+    locale = "en"
+    attempt = 1
+    expires_at = None
+    is_test = False
+    address_id = None

@@ -1,0 +1,80 @@
+"""A preference is read or written under a version that is no longer true."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.test import Client
+
+from tests.acme import Api, deliveries, events, query, run_together
+
+PREFERENCES = "/v1/users/usr_an/notification-preferences"
+
+
+def put(api, opt_outs, version):
+    return api.put(
+        PREFERENCES,
+        {"opt_outs": opt_outs, "quiet_hours": None},
+        **{"If-Match": f'"{version}"'},
+    )
+
+
+def test_a_write_under_a_stale_version_is_refused_and_changes_nothing(api):
+    """O-TIM-5, bad input 25"""
+    assert put(api, ["email"], 0).status_code == 200
+
+    stale = put(api, ["sms"], 0)
+
+    assert stale.status_code == 412
+    assert api.get(PREFERENCES).json()["opt_outs"] == ["email"]
+
+
+def test_of_twenty_writes_under_one_version_one_wins(api):
+    """F53"""
+    apis = [Api(Client(), api.headers) for _ in range(20)]
+
+    answers = run_together(*(lambda one=one: put(one, ["email"], 0) for one in apis))
+
+    codes = sorted(answer.status_code for answer in answers)
+    assert codes == [200] + [412] * 19
+
+
+def test_an_opt_out_after_acceptance_is_obeyed_in_the_claim(api, consume):
+    """O-TIM-3, F51"""
+    notification_id = api.accept(channels=["email", "in_app"])
+    assert put(api, ["email"], 0).status_code == 200
+
+    consume()
+
+    email, in_app = deliveries(notification_id)
+    assert (email["status"], email["reason"]) == ("suppressed", "opted_out")
+    assert in_app["status"] == "sent"
+    assert query("SELECT 1 FROM sandbox_message") == []
+    assert "delivery.suppressed" in events(notification_id)
+
+
+def test_an_opt_out_before_acceptance_is_told_in_the_answer(api):
+    put(api, ["email"], 0)
+
+    answer = api.submit(channels=["email", "in_app"])
+
+    decisions = {known["channel"]: known for known in answer.json()["decisions"]}
+    assert decisions["email"]["decision"] == "suppress"
+    assert decisions["email"]["reason"] == "opted_out"
+    assert decisions["in_app"]["decision"] == "allow"
+    email, _ = deliveries(answer.json()["notification_id"])
+    assert email["status"] == "suppressed"
+    assert len(query("SELECT 1 FROM outbox")) == 1
+
+
+def test_opting_in_again_does_not_revive_what_was_suppressed(api, consume, clock):
+    notification_id = api.accept()
+    put(api, ["email"], 0)
+    consume()
+    put(api, [], 1)
+
+    clock.advance(timedelta(days=1))
+    consume()
+
+    (delivery,) = deliveries(notification_id)
+    assert delivery["status"] == "suppressed"

@@ -1,0 +1,160 @@
+"""Accounts come from the settings; wrong settings do not start."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from providers.checks import check_providers, check_routes, check_test_provider
+from providers.email.smtp import SmtpAdapter, parse_url
+from providers.email.smtp_connection import Endpoint
+from providers.http import HttpAdapter
+from providers.registry import UnknownProvider, account, adapter_class
+
+HTTP = {
+    "BACKEND": "providers.http.HttpAdapter",
+    "OPTIONS": {"url": "https://provider.example/"},
+}
+
+
+def test_account_has_its_adapter_and_limits(settings):
+    settings.PROVIDERS = {"own": {**HTTP, "CONCURRENCY": 7, "TIMEOUT": 4.5}}
+
+    opened = account("own")
+
+    assert isinstance(opened.adapter, HttpAdapter)
+    assert (opened.alias, opened.concurrency) == ("own", 7)
+    assert opened.timeout == timedelta(seconds=4.5)
+
+
+def test_limits_have_defaults(settings):
+    settings.PROVIDERS = {"own": HTTP}
+
+    opened = account("own")
+
+    assert (opened.concurrency, opened.timeout) == (50, timedelta(seconds=10))
+
+
+def test_every_account_has_an_adapter_of_its_own(settings):
+    settings.PROVIDERS = {"own": HTTP}
+
+    assert account("own").adapter is not account("own").adapter
+    assert adapter_class("own") is HttpAdapter
+
+
+def test_unknown_alias_is_a_configuration_error_and_a_key_error(settings):
+    settings.PROVIDERS = {}
+
+    with pytest.raises(UnknownProvider) as refusal:
+        account("nobody")
+
+    assert isinstance(refusal.value, ImproperlyConfigured)
+    assert isinstance(refusal.value, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ({**HTTP, "TIMOUT": 3}, "providers.E001"),
+        ({}, "providers.E002"),
+        ({"BACKEND": "providers.nowhere.Adapter"}, "providers.E002"),
+        ({"BACKEND": "providers.base.SendResult"}, "providers.E002"),
+        ({"BACKEND": "providers.http.HttpAdapter"}, "providers.E002"),
+        ({**HTTP, "OPTIONS": {"url": "ftp://x"}}, "providers.E002"),
+        ({**HTTP, "OPTIONS": {"url": "https://x/", "size": 1}}, "providers.E002"),
+        ({**HTTP, "TIMEOUT": "soon"}, "providers.E002"),
+        ({**HTTP, "CONCURRENCY": 0}, "providers.E003"),
+        ({**HTTP, "TIMEOUT": 3.0}, "providers.E003"),
+    ],
+)
+def test_wrong_account_is_found_at_start(settings, entry, code):
+    settings.PROVIDERS = {"own": entry}
+
+    assert [message.id for message in check_providers()] == [code]
+
+
+@pytest.mark.parametrize(
+    ("routes", "codes"),
+    [
+        ({"email": "own", "sms": "own", "push": "own"}, ["providers.E004"]),
+        (
+            {"email": "own", "sms": "own", "push": "nobody", "in_app": "own"},
+            ["providers.E004"] * 2,
+        ),
+        (
+            {"email": "own", "sms": "own", "push": "own", "in_app": "all", "fax": "x"},
+            ["providers.E005"],
+        ),
+    ],
+)
+def test_wrong_route_is_found_at_start(settings, routes, codes):
+    settings.PROVIDERS = {
+        "own": HTTP,
+        "all": {"BACKEND": "providers.sandbox.SandboxAdapter"},
+    }
+    settings.PROVIDER_ROUTES = routes
+
+    assert [message.id for message in check_routes()] == codes
+
+
+@pytest.mark.parametrize("alias", ["own", "nobody"])
+def test_test_provider_must_serve_every_channel(settings, alias):
+    settings.PROVIDERS = {"own": HTTP}
+    settings.TEST_PROVIDER = alias
+
+    assert [message.id for message in check_test_provider()] == ["providers.E006"]
+
+
+def test_platforms_own_settings_are_right():
+    assert check_providers() + check_routes() + check_test_provider() == []
+
+
+@pytest.mark.parametrize(
+    ("url", "endpoint"),
+    [
+        (
+            "smtp://mail.example",
+            Endpoint(host="mail.example", port=587, tls="starttls"),
+        ),
+        (
+            "smtp://us%40er:p%2Fw@mail.example:2525?tls=tls",
+            Endpoint(
+                host="mail.example",
+                port=2525,
+                tls="tls",
+                username="us@er",
+                password="p/w",
+            ),
+        ),
+        (
+            "smtp://127.0.0.1?tls=none",
+            Endpoint(host="127.0.0.1", port=25, tls="none"),
+        ),
+    ],
+)
+def test_smtp_url_says_where_and_how(url, endpoint):
+    assert parse_url(url) == endpoint
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"url": "mail.example"},
+        {"url": "http://mail.example"},
+        {"url": "smtp://mail.example:port"},
+        {"url": "smtp://mail.example?tls=maybe"},
+        {"url": "smtp://user:s3cret@mail.example?tls=none"},
+        {"sender": ""},
+        {"sender": "Acme <a@example.com>, B <b@example.com>"},
+        {"sender": "Acme"},
+    ],
+)
+def test_unusable_smtp_options_are_refused_without_quoting_the_secret(options):
+    valid = {"url": "smtp://mail.example", "sender": "Acme <notify@acme.example>"}
+
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        SmtpAdapter(**{**valid, **options})
+
+    assert "s3cret" not in str(refusal.value)
