@@ -6,20 +6,16 @@ Feature code reads `django.conf.settings`; wrong settings fail in system checks.
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from config.env import env
 from config.unfold import FORMAT_MODULE_PATH, UNFOLD  # noqa: F401  # settings
-
-BASE_DIR = Path(__file__).resolve().parent.parent
 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY: str = env.str("SECRET_KEY")
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=[])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
-PUBLIC_URL: str = env.str("PUBLIC_URL", default="")
 
 # Keys that wrap the tenants' data keys: "id:base64,id:base64", the first one seals.
 SEALING_KEYS: list[str] = env.list("SEALING_KEYS")
@@ -180,7 +176,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ChannelEnum": "notifications.serializers.documented.CHANNELS",
         "NotificationStatusEnum": "notifications.serializers.documented.STATES",
-        "DeliveryStatusEnum": "notifications.statuses.DeliveryStatus",
+        "DeliveryStatusEnum": "notifications.serializers.documented.DELIVERY_STATUSES",
     },
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024

@@ -11,6 +11,7 @@ import hmac
 import os
 import struct
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 
 from cryptography.exceptions import InvalidTag
@@ -39,11 +40,17 @@ def new_secret() -> bytes:
     return os.urandom(KEY_BYTES)
 
 
+@lru_cache(maxsize=4096)
+def _cipher(secret: bytes) -> AESGCM:
+    # Its key schedule costs more than a short message.
+    return AESGCM(secret)
+
+
 def seal(key: SealingKey, plaintext: bytes, *, associated: str) -> bytes:
     """Encrypt under a fresh nonce, bound to the associated place."""
     nonce = os.urandom(_NONCE_BYTES)
     header = _HEADER.pack(_VERSION, key.key_id)
-    body = AESGCM(key.secret).encrypt(nonce, plaintext, header + associated.encode())
+    body = _cipher(key.secret).encrypt(nonce, plaintext, header + associated.encode())
     return header + nonce + body
 
 
@@ -60,7 +67,7 @@ def unseal(key: SealingKey, sealed: bytes, *, associated: str) -> bytes:
     header, rest = sealed[: _HEADER.size], sealed[_HEADER.size :]
     nonce, body = rest[:_NONCE_BYTES], rest[_NONCE_BYTES:]
     try:
-        return AESGCM(key.secret).decrypt(nonce, body, header + associated.encode())
+        return _cipher(key.secret).decrypt(nonce, body, header + associated.encode())
     except InvalidTag as broken:
         raise SealBroken("wrong key, wrong place or altered value") from broken
 

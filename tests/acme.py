@@ -163,7 +163,7 @@ def sandbox_calls(delivery_id: object) -> list[dict[str, Any]]:
     )
 
 
-def query(statement: str, *parameters: object) -> list[dict[str, Any]]:
+def query(statement: str, *parameters: Any) -> list[dict[str, Any]]:
     """Read rows as dicts."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
@@ -183,10 +183,10 @@ def provider_settings(**changes: Any) -> Iterator[None]:
         settings.PROVIDERS.update(saved)
 
 
-def run_together(*works: Callable[[], object]) -> list[object]:
+def run_together(*works: Callable[[], object]) -> list[Any]:
     """Run works in threads that start at one moment; return results or exceptions."""
     barrier = threading.Barrier(len(works))
-    results: list[object] = [None] * len(works)
+    results: list[Any] = [None] * len(works)
 
     def run(index: int, work: Callable[[], object]) -> None:
         barrier.wait(timeout=30)

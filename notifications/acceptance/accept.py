@@ -68,7 +68,7 @@ def _prepare(caller: Caller, submission: Submission) -> Command:
     targets = choose_targets(
         caller=caller,
         submission=submission,
-        profile=load_profiles([person])[person],
+        profile=load_profiles([person], channels=submission.channels)[person],
         category=version.category,
     )
     return build_command(

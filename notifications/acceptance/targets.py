@@ -11,11 +11,11 @@ from notifications.acceptance.submission import (
     InvalidSubmission,
     Submission,
 )
+from preferences.address_keys import address_key
 from preferences.contact import UnusableAddress, normalise_email, normalise_phone
 from preferences.policy import Decision, Verdict, decide
 from preferences.profile import Profile
 from providers.channels import Channel
-from tenants import data_keys
 from tenants.models import Tenant
 
 _NO_ADDRESS = Decision(
@@ -47,9 +47,9 @@ def choose_targets(
                 Target(
                     channel=channel,
                     decision=decision,
-                    key=data_keys.blind_index(
+                    key=address_key(
                         tenant_id=caller.tenant_id,
-                        purpose=channel.key,
+                        channel=channel,
                         value=given[channel],
                     ),
                     given=given[channel],

@@ -20,7 +20,7 @@ from notifications.admin.explaining import (
     notification_link,
     trail,
 )
-from notifications.models import DeadLetter
+from notifications.models import DeadLetter, Delivery
 from notifications.replay import REPLAYED, replay
 from tenants.admin.acts import Act, actor_of, may
 from tenants.admin.confirming import Question, ask, is_confirmed
@@ -140,17 +140,7 @@ class DeadLetterAdmin(NewestFirstAdmin):
         if is_confirmed(request):
             self._replay(request, queryset, even_if_maybe_sent=True)
             return None
-        question = Question(
-            action="replay_even_if_maybe_sent",
-            title="Replay even if it may have been sent",
-            text=(
-                "An attempt at some of these was never answered: the person may have "
-                "the message already, and would then get it a second time."
-            ),
-            button="Replay all the same",
-            rows=[(row.pk, _describe(row)) for row in queryset[:NEWEST]],
-        )
-        return ask(request, self, question)
+        return ask(request, self, _question(queryset[:NEWEST]))
 
     def _replay(
         self,
@@ -187,6 +177,21 @@ def report(outcome: Counter[str]) -> str:
         f"{count} {_OBJECTIONS[reason]}" for reason, count in sorted(skipped.items())
     )
     return f"{said}, skipped {sum(skipped.values())}: {reasons}."
+
+
+def _question(rows: QuerySet[DeadLetter]) -> Question:
+    ids = [row.pk for row in rows]
+    doubtful = Delivery.objects.filter(pk__in=ids, maybe_sent=True).count()
+    return Question(
+        action="replay_even_if_maybe_sent",
+        title="Replay even if it may have been sent",
+        text=(
+            f"Of {len(ids)} deliveries, {doubtful} may have been sent: an attempt was "
+            "never answered. Whoever has the message already would get it again."
+        ),
+        button="Replay all the same",
+        rows=[(row.pk, _describe(row)) for row in rows],
+    )
 
 
 def _describe(row: DeadLetter) -> str:

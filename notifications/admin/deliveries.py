@@ -68,9 +68,8 @@ class DeliveryAdmin(NewestFirstAdmin):
 
         Deliveries are not, and a quiet tenant's would be looked for in all history.
         """
-        if request.user.is_superuser and not request.GET.get(
-            TenantFilter.parameter_name
-        ):
+        chosen = request.GET.get(TenantFilter.parameter_name, "")
+        if request.user.is_superuser and not chosen:
             return queryset
         notifications = within(
             Notification.objects.order_by("-pk"),
@@ -78,6 +77,8 @@ class DeliveryAdmin(NewestFirstAdmin):
             Act.LOOK,
             tenant_path="tenant_id",
         )
+        if chosen.isdecimal():
+            notifications = notifications.filter(tenant_id=chosen)
         return queryset.filter(notification_id__in=notifications.values("pk")[:NEWEST])
 
     @admin.display(description="delivery")

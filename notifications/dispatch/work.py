@@ -88,7 +88,8 @@ def load_work(cursor: Cursor, begun: Sequence[Begun]) -> list[Work]:
     if orphans:
         raise BrokenInvariant(orphans)
     people = {(row.tenant_id, notifications[row.notification_id][0]) for row in begun}
-    profiles = load_profiles(people)
+    channels = {Channel(row.channel) for row in begun}
+    profiles = load_profiles(people, channels=channels)
     versions = load_versions({known[1] for known in notifications.values()})
     routes = load_routes({row.tenant_id for row in begun})
     return [

@@ -179,7 +179,7 @@ def load_tenant() -> tuple[Tenant, bool]:
     for user in USERS:
         _save_user(tenant, user)
     for template in TEMPLATES:
-        _publish(tenant, template)
+        publish(tenant, template)
     return tenant, True
 
 
@@ -213,7 +213,8 @@ def _save_user(tenant: Tenant, user: SampleUser) -> None:
     )
 
 
-def _publish(tenant: Tenant, sample: SampleTemplate) -> None:
+def publish(tenant: Tenant, sample: SampleTemplate) -> None:
+    """Give a tenant a template, approved as version 1."""
     template = Template.objects.create(
         tenant=tenant, name=sample.name, category=sample.category.value
     )

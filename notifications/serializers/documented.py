@@ -26,6 +26,7 @@ from tenants.categories import Category, Priority
 CHANNELS = [channel.key for channel in Channel]
 PRIORITIES = [priority.key for priority in Priority]
 STATES = [state.value for state in NotificationState]
+DELIVERY_STATUSES = [status.value for status in DeliveryStatus]
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -78,7 +79,7 @@ class OffsetDateTimeField(serializers.Field[datetime, Any, str, Any]):
         return value.isoformat()
 
 
-class RecipientSerializer(StrictSerializer):
+class RecipientPartSerializer(StrictSerializer):
     user_id = serializers.RegexField(USER_ID_PATTERN, trim_whitespace=False)
     email = StrictCharField(
         max_length=400, required=False, allow_null=True, allow_blank=True
@@ -107,7 +108,7 @@ class NotificationSerializer(StrictSerializer):
         allow_blank=True,
         help_text="May come as the header Idempotency-Key instead; one is required.",
     )
-    recipient = RecipientSerializer()
+    recipient = RecipientPartSerializer()
     template = TemplateSerializer()
     variables = serializers.DictField(required=False)
     channels = serializers.ListField(
@@ -171,7 +172,7 @@ class AcceptedSerializer(serializers.Serializer[Any]):
 class DeliverySerializer(serializers.Serializer[Any]):
     delivery_id = serializers.CharField()
     channel = serializers.ChoiceField(CHANNELS)
-    status = serializers.ChoiceField([status.value for status in DeliveryStatus])
+    status = serializers.ChoiceField(DELIVERY_STATUSES)
     waiting_for = serializers.ChoiceField(
         ["", "schedule", "worker", "retry", "quota", "operator"],
         help_text="What an unfinished delivery waits for.",
@@ -230,7 +231,7 @@ class ChannelResultSerializer(serializers.Serializer[Any]):
     delivery_id = serializers.CharField()
     channel = serializers.ChoiceField(CHANNELS)
     result = serializers.ChoiceField([result.value for result in CancelResult])
-    status = serializers.ChoiceField([status.value for status in DeliveryStatus])
+    status = serializers.ChoiceField(DELIVERY_STATUSES)
 
 
 class CancelledSerializer(serializers.Serializer[Any]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -42,14 +43,15 @@ def insert(row: Row) -> Fence:
         _insert_delivery(cursor, row, notification_id, delivery_id)
         if row.status not in FINISHED:
             cursor.execute(
-                "INSERT INTO outbox VALUES (%s, %s, %s, %s, %s, app_now() + %s, NULL)",
+                "INSERT INTO outbox VALUES (%s, %s, %s, %s, %s,"
+                " app_now() + make_interval(secs => %s), NULL)",
                 [
                     delivery_id,
                     row.tenant_id,
                     row.channel.value,
                     row.priority.value,
                     row.claim_count,
-                    row.due_in,
+                    row.due_in.total_seconds(),
                 ],
             )
         if row.status in STUCK:
@@ -129,7 +131,7 @@ def _tell(
     )
 
 
-def delivery_of(delivery_id: UUID) -> dict[str, object]:
+def delivery_of(delivery_id: UUID) -> dict[str, Any]:
     """Read a delivery as a dict."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM delivery WHERE id = %s", [delivery_id])
@@ -137,11 +139,12 @@ def delivery_of(delivery_id: UUID) -> dict[str, object]:
         return dict(zip(names, cursor.fetchone(), strict=True))
 
 
-def outbox_of(delivery_id: UUID) -> tuple[int, datetime] | None:
-    """Read (claim_count, due_at) of a delivery's outbox row, None if it has none."""
+def outbox_of(delivery_id: UUID) -> tuple[int, datetime]:
+    """Read (claim_count, due_at) of a delivery's outbox row."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT claim_count, due_at FROM outbox WHERE delivery_id = %s",
             [delivery_id],
         )
-        return cursor.fetchone()
+        row: tuple[int, datetime] = cursor.fetchone()
+        return row

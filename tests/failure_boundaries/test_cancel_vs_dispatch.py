@@ -9,12 +9,13 @@ from datetime import timedelta
 from django.test import Client
 
 from tests.acme import Api, deliveries, query, run_together, sandbox_calls
+from tests.factories.tenants import TenantFactory, api_key, authorization
 from tests.failure_boundaries.test_outbox_retry import wait_until_stopped
 
 LEASE_OVER = timedelta(seconds=61)
 
 
-def result_of(answer) -> str:
+def result_of(answer):
     if answer.status_code == 409:
         assert answer.json()["type"] == "/problems/too-late"
         return "too_late"
@@ -135,14 +136,8 @@ def test_cancelling_twice_gives_the_same_answer(api):
 
 def test_a_foreign_or_unknown_notification_is_not_found(api, acme):
     """Bad input 21"""
-    from tests.factories.tenants import (
-        TenantFactory,
-        api_key,
-        authorization,
-    )
-
     notification_id = api.accept()
-    stranger = Api(Client(), authorization(api_key(TenantFactory())))
+    stranger = Api(Client(), authorization(api_key(TenantFactory.create())))
 
     foreign = stranger.cancel(notification_id)
     unknown = api.cancel("ntf_01J00000000000000000000000")

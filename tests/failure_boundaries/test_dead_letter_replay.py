@@ -86,7 +86,7 @@ def test_an_expired_delivery_is_left_where_it_is(api, acme, consume, clock):
 def test_another_tenants_delivery_cannot_be_replayed(api, acme, consume, clock):
     """F61"""
     _, delivery_id = bury(api, consume, clock)
-    other = TenantFactory()
+    other = TenantFactory.create()
 
     assert as_staff(other, delivery_id) == {"unknown": 1}
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from django.test import Client
 
+from notifications.management.sample import TEMPLATES, publish
 from tests.acme import Api, query, run_together, submission
 from tests.factories.tenants import TenantFactory, api_key, authorization
 
@@ -96,10 +97,8 @@ def test_an_expired_key_counts_as_new(api, clock):
 
 def test_two_tenants_may_use_the_same_key(api, acme):
     """F04"""
-    from notifications.management.sample import TEMPLATES, _publish
-
-    other = TenantFactory()
-    _publish(other, TEMPLATES[0])
+    other = TenantFactory.create()
+    publish(other, TEMPLATES[0])
     others_api = Api(Client(), authorization(api_key(other)))
 
     assert api.accept() != others_api.accept()

@@ -49,7 +49,7 @@ def submitting_process(api, database_env):
 
 
 def notifications() -> int:
-    return query("SELECT count(*) AS n FROM notification")[0]["n"]
+    return int(query("SELECT count(*) AS n FROM notification")[0]["n"])
 
 
 def test_a_retry_after_a_crash_behind_the_commit_finds_the_notification(
