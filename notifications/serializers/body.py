@@ -17,9 +17,12 @@ from notifications.acceptance.submission import (
 )
 from preferences.regional import UnusableLocale, canonical_locale
 from providers.channels import Channel
+from templates.variable_schema import json_pointer
 from tenants.categories import Priority
 
 MAX_CHANNELS = len(Channel)
+# \Z: `$` would let a line break pass at the end.
+USER_ID = USER_ID_PATTERN.replace("$", r"\Z")
 TEMPLATE_NAME = r"^[a-z0-9][a-z0-9_.-]{0,99}\Z"
 MAX_VERSION = 2**31 - 1
 SHORTEST_DEDUPE, LONGEST_DEDUPE = 60, 30 * 24 * 3600
@@ -32,7 +35,7 @@ AwareDatetime = Annotated[datetime, Meta(tz=True)]
 class RecipientPart(Struct, forbid_unknown_fields=True):
     """Whom it is for; addresses here replace those of the profile."""
 
-    user_id: Annotated[str, Meta(pattern=USER_ID_PATTERN)]
+    user_id: Annotated[str, Meta(pattern=USER_ID)]
     email: Annotated[str, Meta(max_length=400)] | None = None
     phone: Annotated[str, Meta(max_length=100)] | None = None
     locale: Annotated[str, Meta(max_length=35)] | None = None
@@ -123,9 +126,12 @@ def _locale(text: str | None) -> str:
 
 
 # "Expected `str`, got `int` - at `$.recipient.user_id`", and for what is missing or
-# unknown the name stands in the message and the path is its parent's.
-_PATH = re.compile(r" - at `\$(?P<path>.*)`$")
-_NAMED = re.compile(r"(?:required field|unknown field) `(?P<name>[^`]*)`")
+# unknown the name stands in the message and the path is its parent's. A name is the
+# caller's and may hold anything, a path only our own names.
+_PATH = re.compile(r" - at (?:`key` in )?`\$(?P<path>[^`]*)`\Z")
+_NAMED = re.compile(
+    r"Object (?:missing required|contains unknown) field `(?P<name>.*)`", re.DOTALL
+)
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
@@ -137,7 +143,6 @@ def _field_error(message: str) -> FieldError:
         else []
     )
     text = message[: located.start()] if located else message
-    if named := _NAMED.search(text):
+    if named := _NAMED.fullmatch(text):
         steps.append(named["name"])
-    pointer = "".join(f"/{step}" for step in steps if step != "...")
-    return FieldError(pointer, text)
+    return FieldError(json_pointer(*(step for step in steps if step != "...")), text)

@@ -6,7 +6,6 @@ holds the two against one corpus.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -15,29 +14,18 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from foundation.user_ids import USER_ID_PATTERN
 from notifications.cancellation import CancelResult
 from notifications.serializers import body as limits
 from notifications.serializers.body import AwareDatetime
 from notifications.statuses import DeliveryStatus, NotificationState
 from providers.channels import Channel
 from tenants.categories import Category, Priority
+from tenants.serializers import StrictSerializer
 
 CHANNELS = [channel.key for channel in Channel]
 PRIORITIES = [priority.key for priority in Priority]
 STATES = [state.value for state in NotificationState]
 DELIVERY_STATUSES = [status.value for status in DeliveryStatus]
-
-
-class StrictSerializer(serializers.Serializer[Any]):
-    """Refuses members that it does not know."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, Mapping) and (unknown := set(data) - set(self.fields)):
-            raise serializers.ValidationError(
-                {name: ["There is no such field."] for name in sorted(unknown)}
-            )
-        return super().to_internal_value(data)
 
 
 class StrictCharField(serializers.CharField):
@@ -52,12 +40,14 @@ class StrictCharField(serializers.CharField):
         return super().to_internal_value(data)
 
 
+class StrictRegexField(StrictCharField, serializers.RegexField):
+    """Takes text that matches."""
+
+
 class StrictIntegerField(serializers.IntegerField):
-    """Takes a JSON integer: no text, no true, no 1.5."""
+    """Takes a JSON integer: no text, no true, no 1.0."""
 
     def to_internal_value(self, data: Any) -> int:
-        if isinstance(data, float) and data.is_integer():
-            data = int(data)
         if isinstance(data, bool) or not isinstance(data, int):
             self.fail("invalid")
         return super().to_internal_value(data)
@@ -80,7 +70,7 @@ class OffsetDateTimeField(serializers.Field[datetime, Any, str, Any]):
 
 
 class RecipientPartSerializer(StrictSerializer):
-    user_id = serializers.RegexField(USER_ID_PATTERN, trim_whitespace=False)
+    user_id = StrictRegexField(regex=limits.USER_ID)
     email = StrictCharField(
         max_length=400, required=False, allow_null=True, allow_blank=True
     )
@@ -93,7 +83,7 @@ class RecipientPartSerializer(StrictSerializer):
 
 
 class TemplateSerializer(StrictSerializer):
-    name = serializers.RegexField(limits.TEMPLATE_NAME, trim_whitespace=False)
+    name = StrictRegexField(regex=limits.TEMPLATE_NAME)
     version = StrictIntegerField(
         min_value=1, max_value=limits.MAX_VERSION, required=False, allow_null=True
     )
@@ -215,10 +205,8 @@ class NotificationPageSerializer(serializers.Serializer[Any]):
 class ListQuerySerializer(StrictSerializer):
     """The filters of the list; status and channel need another one beside them."""
 
-    user_id = serializers.RegexField(USER_ID_PATTERN, required=False)
-    reference = serializers.CharField(
-        max_length=limits.LONGEST_REFERENCE, required=False
-    )
+    user_id = StrictRegexField(regex=limits.USER_ID, required=False)
+    reference = StrictCharField(max_length=limits.LONGEST_REFERENCE, required=False)
     status = serializers.ChoiceField(STATES, required=False)
     channel = serializers.ChoiceField(CHANNELS, required=False)
     created_from = OffsetDateTimeField(required=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from email import message_from_bytes, policy
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foundation.ids import public_id
@@ -55,6 +55,7 @@ def test_subject_is_one_line(written, sent):
     assert mail["Bcc"] is None
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_no_subject_adds_a_header(subject):
     mail = mail_of(parts={"subject": subject, "text": "x"})
@@ -155,6 +156,7 @@ def test_anything_but_one_address_is_refused(address):
         parse_mailbox(address)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from('ab@.,;:<>()"\\ \r\n\x00é[]'), max_size=20))
 def test_whatever_passes_for_an_address_is_one_recipient(text):
     try:
