@@ -17,7 +17,7 @@ DEV := .venv/dev.stamp
 # What `check` needs to read the settings as in production; it talks to no server.
 PRODUCTION_LIKE = env \
   DATABASE_URL=postgresql://app@127.0.0.1:1/none REDIS_URL=redis://127.0.0.1:1/0 \
-  ALLOWED_HOSTS=notifications.example PUBLIC_URL=https://notifications.example \
+  ALLOWED_HOSTS=notifications.example \
   SECRET_KEY=$$($(RANDOM_TEXT)) USER_TOKEN_SECRETS=$$($(RANDOM_TEXT)) \
   SEALING_KEYS=1:$$($(RANDOM_KEY))
 RANDOM_TEXT = $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(60))'

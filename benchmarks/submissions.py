@@ -27,12 +27,15 @@ class Submissions:
 
     def encode(self, number: int) -> bytes:
         """Write one request; everything but key and person is ready."""
-        return b'%s{"idempotency_key":"%s%010d","recipient":{"user_id":"usr_%06d"}%s' % (
-            self.head,
-            self.key,
-            number,
-            number % self.people,
-            self.rest,
+        return (
+            b'%s{"idempotency_key":"%s%010d","recipient":{"user_id":"usr_%06d"}%s'
+            % (
+                self.head,
+                self.key,
+                number,
+                number % self.people,
+                self.rest,
+            )
         )
 
 

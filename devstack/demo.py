@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -97,6 +98,7 @@ it."""
 
 
 def _wait(platform: Platform) -> None:
-    while True:
-        platform.crew.check()
-        time.sleep(1)
+    with suppress(KeyboardInterrupt):  # the way to end a demo is no failure
+        while True:
+            platform.crew.check()
+            time.sleep(1)

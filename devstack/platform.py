@@ -76,7 +76,7 @@ def running_platform(
     with running_stack(folder, durable=durable) as servers:
         port = free_port(preferred=preferred_port)
         url = f"http://127.0.0.1:{port}"
-        known = {**servers, **settings, "PUBLIC_URL": url}
+        known = {**servers, **settings}
         run([*MANAGE, "migrate", "--database", "owner", "--verbosity", "0"], known)
         # From here on nobody needs the owner's rights.
         runtime = {**known, "DATABASE_OWNER_URL": ""}

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -45,12 +46,11 @@ def start(launch: Launch) -> subprocess.Popen[bytes]:
             # Ctrl-C is for us: we stop the servers last, after their clients.
             start_new_session=True,
         )
-    try:
+    with ExitStack() as failure:
+        failure.callback(stop, process, signals=(signal.SIGTERM,))
         _feed(process, launch.stdin)
         _await_ready(process, launch)
-    except BaseException:
-        stop(process, signals=(signal.SIGTERM,))
-        raise
+        failure.pop_all()
     return process
 
 

@@ -118,6 +118,7 @@ def begin_sending(
     _require(
         {fence.delivery_id for fence in fences}, {row.delivery_id for row in begun}
     )
+    _unlist_stuck(cursor, [row.delivery_id for row in begun if row.was == _S.PARKED])
     return begun
 
 
@@ -202,8 +203,7 @@ def _list_stuck(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
 _UNLIST_STUCK = "DELETE FROM dead_letter WHERE delivery_id = ANY (%s::uuid[])"
 
 
-def unlist_stuck(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
-    """Take deliveries off the list of those that wait for a person."""
+def _unlist_stuck(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
     if delivery_ids:
         cursor.execute(_UNLIST_STUCK, [delivery_ids])
 
@@ -241,7 +241,7 @@ def revive(cursor: Cursor, windows: Sequence[tuple[UUID, object]]) -> dict[UUID,
     """
     cursor.execute(_REVIVE, [[row[0] for row in windows], [row[1] for row in windows]])
     revived: dict[UUID, int] = dict(cursor.fetchall())
-    unlist_stuck(cursor, list(revived))
+    _unlist_stuck(cursor, list(revived))
     return revived
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from providers.base import Adapter, OutboundMessage, SendResult, Verdict
 from providers.registry import Account, UnknownProvider, account
+
+LONGEST_WORD = 200
+_UNSTORABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Gateway:
             return Verdict.RATE_LIMITED.result(code="account_busy")
         try:
             just_before()
-            return await _call(lane.account, message)
+            return _storable(await _call(lane.account, message))
         finally:
             lane.slots.release()
 
@@ -72,6 +76,18 @@ class Gateway:
             lane = _Lane(opened, asyncio.Semaphore(opened.concurrency))
             self._lanes[alias] = lane
         return lane
+
+
+def _storable(result: SendResult) -> SendResult:
+    """Cut a provider's words to what a column takes: PostgreSQL stores no NUL and no
+    half of a surrogate pair, and one such word would stop the settling of its batch."""
+    return replace(
+        result,
+        code=_UNSTORABLE.sub("", result.code)[:LONGEST_WORD],
+        provider_message_id=_UNSTORABLE.sub("", result.provider_message_id)[
+            :LONGEST_WORD
+        ],
+    )
 
 
 async def _took_slot(lane: _Lane) -> bool:

@@ -10,7 +10,6 @@ from foundation.ids import public_id
 from notifications.models import Delivery, Notification
 from notifications.statuses import DeliveryStatus
 from tenants import data_keys
-from tenants.admin.newest_first import NEWEST
 from tests.factories.notifications import Row, insert
 from tests.factories.staff import Role, console_of, superuser_console
 from tests.factories.tenants import TenantFactory
@@ -71,13 +70,13 @@ def test_nothing_is_counted(tenant, path, query):
         assert not [s for s in statements(console, path + query) if "COUNT(" in s]
 
 
-@pytest.mark.parametrize("path", BIG)
-def test_a_list_goes_no_further_back_than_the_newest(tenant, path):
-    many(tenant, 1)
+def test_a_list_goes_no_further_back_than_the_newest(tenant, monkeypatch):
+    monkeypatch.setattr("tenants.admin.newest_first.NEWEST", 5)
+    many(tenant, 8)
     console = console_of(tenant, Role.VIEWER)
 
-    for statement in statements(console, path):
-        assert "ORDER BY" not in statement or f"LIMIT {NEWEST}" in statement
+    for path in ("notifications/notification/", "notifications/deadletter/"):
+        assert console.get(path).context["cl"].result_count == 5
 
 
 @pytest.mark.parametrize("path", BIG)
@@ -99,7 +98,7 @@ def test_a_filter_that_no_index_serves_is_refused(tenant, path, lookup):
 
 
 @pytest.mark.parametrize(
-    "text", ["dlv_", "dlv_01", "dlv_" + "U" * 26, "xxx_" + "0" * 26, "'", "\x00", "%"]
+    "text", ["dlv_", "dlv_01", "dlv_" + "U" * 26, "xxx_" + "0" * 26, "'", "%"]
 )
 @pytest.mark.parametrize("path", BIG)
 def test_searching_for_what_is_no_id_finds_nothing(tenant, path, text):

@@ -216,6 +216,15 @@ def test_timeout_recipient_has_the_message_all_the_same(tenant, attempt, outcome
     assert recorded(delivery_id) == [(attempt, outcome, True)]
 
 
+def test_retry_after_a_timeout_is_recognised_and_reaches_nobody_twice(tenant):
+    delivery_id, outcomes = outcomes_of(
+        tenant, "timeout@simulate.example", attempts=(1, 2)
+    )
+
+    assert outcomes == ["unknown", "accepted"]
+    assert recorded(delivery_id) == [(1, "unknown", True), (2, "accepted", False)]
+
+
 @pytest.mark.parametrize(
     ("channel", "address", "verdict"),
     [

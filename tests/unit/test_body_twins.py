@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from config.json_body import decode
@@ -149,7 +149,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"status": "sent"}, "/status"),
     ({"__proto__": {"is_admin": True}}, "/__proto__"),
     ({"a/b~c": 1}, "/a~1b~0c"),
-    ({"x` - at `$.recipient": 1}, "/x` - at `$.recipient"),
+    ({"x`y": 1}, "/x`y"),
     ({"\n` ": 1}, "/\n` "),
 ]
 
@@ -190,9 +190,7 @@ def test_both_refuse_and_name_the_field(changes, pointer):
 
     assert refused_pointers(body) == [pointer]
     assert not serializer.is_valid()
-    assert list(serializer.errors) == [name for name in body if name in changes] or (
-        list(serializer.errors) == list(changes)
-    )
+    assert list(serializer.errors) == list(changes)
 
 
 @pytest.mark.parametrize("body", [[], [VALID], "x", 5, True, None, {}], ids=repr)
@@ -211,24 +209,29 @@ scalar = st.one_of(
 )
 anything = st.recursive(
     scalar,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3)
+    ),
     max_leaves=5,
 )
-moment = st.one_of(
-    st.datetimes(timezones=st.timezones()).map(lambda value: value.isoformat()),
-    st.datetimes().map(lambda value: value.isoformat()),
-    st.from_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}Z?\Z"),
+moment = st.builds(
+    "{}-{:02}-{:02}{}{:02}:{:02}:{:02}{}".format,
+    st.integers(1990, 2100) | st.just(10000),
+    *[st.integers(0, 13), st.integers(0, 32)],
+    st.sampled_from("Tt _"),
+    *[st.integers(0, 24), st.integers(0, 60), st.integers(0, 61)],
+    st.sampled_from(["Z", "z", "", "+07:00", "-0700", "+24:00", ".5Z", ",5Z"]),
 )
 # What each member may be: near its bounds on either side, or anything at all.
 MEMBERS: dict[str, st.SearchStrategy[Any]] = {
     "idempotency_key": text,
     "recipient": st.dictionaries(
         st.sampled_from(["user_id", "email", "phone", "locale", "name"]),
-        scalar | st.from_regex(r"^[A-Za-z0-9._:@-]{1,128}$") | st.just("x" * 400),
+        scalar | st.text("aZ9._:@-\n", max_size=4) | st.text("x", min_size=399),
     ),
     "template": st.dictionaries(
         st.sampled_from(["name", "version", "Version"]),
-        scalar | st.from_regex(r"^[a-z0-9][a-z0-9_.-]{0,99}$") | st.integers(-1, 3),
+        scalar | st.text("a9_.-Z\n", max_size=4) | st.integers(-1, 3),
     ),
     "variables": st.dictionaries(text, anything, max_size=3),
     "channels": st.lists(
@@ -245,21 +248,25 @@ MEMBERS: dict[str, st.SearchStrategy[Any]] = {
         max_size=22,
     ),
 }
-mutations = st.fixed_dictionaries(
-    {}, optional={name: known | anything for name, known in MEMBERS.items()}
+# Few at once, or nearly every body would be refused for more than one reason.
+mutation = st.one_of(
+    *(
+        st.tuples(st.just(name), known | known | anything)
+        for name, known in MEMBERS.items()
+    )
 )
-surplus = st.dictionaries(text, scalar, max_size=1)
+mutations = st.lists(mutation, max_size=3).map(dict)
+surplus = st.just({}) | st.dictionaries(text, scalar, max_size=1)
 
 
-@given(mutations, surplus, st.sets(st.sampled_from(sorted(VALID)), max_size=1))
-def test_both_agree_about_every_body(members, unknown, left_out):
+@given(mutations, surplus, st.none() | st.sampled_from(sorted(VALID)))
+def test_both_agree_about_every_body(members, unknown, gap):
     body = {**VALID, **unknown, **members}
     # As it comes in: what the strict parser refuses reaches neither.
-    body = decode(
-        json.dumps({k: v for k, v in body.items() if k not in left_out}).encode()
-    )
+    body = decode(json.dumps({k: v for k, v in body.items() if k != gap}).encode())
     serializer = NotificationSerializer(data=body)
     known = struct(body)
+    event("accepted" if known else "refused")
 
     assert serializer.is_valid() == (known is not None), (body, serializer.errors)
     if known is not None:

@@ -1,0 +1,218 @@
+"""Goal `accept`: POST /v1/notifications against DRF serializers and the ORM.
+
+Both endpoints write the same rows (checked first), on one durable PostgreSQL, in
+turns. Then the platform's own latency at 70 % of its highest rate, while a consumer
+delivers beside it.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from benchmarks.accepted_rows import (
+    check_accepted,
+    forget_since,
+    notification_id,
+    rows_of,
+)
+from benchmarks.environment import describe
+from benchmarks.failure import BenchmarkFailed
+from benchmarks.figures import Spread, percentile, spread
+from benchmarks.ground import Ground, prepared_ground
+from benchmarks.interleaving import interleave
+from benchmarks.load import Load, Outcome, put_load
+from benchmarks.measuring import measure
+from benchmarks.reporting import report
+from benchmarks.serving import Server, Size, start_server
+from benchmarks.submissions import CHANNELS, submissions
+from devstack.platform import MANAGE
+from foundation.ids import floor_id
+
+MUST_RATIO, AIM_RATIO = 3.0, 5.0
+MUST_P99_MS, AIM_P99_MS = 100, 50
+SHARE_OF_MAXIMUM = 0.7
+REPLAY_EVERY = 20
+DRAIN_SECONDS = 300.0
+SETTINGS = {
+    "platform": "config.settings",
+    "drf_orm": "benchmarks.baselines.drf_orm.settings",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """The two servers, the platform's first, on their common ground."""
+
+    ground: Ground
+    servers: Sequence[Server]
+    options: Namespace
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Declare what may be chosen; the defaults are what the goal is judged by."""
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=10.0, help="each repetition")
+    parser.add_argument("--open-seconds", type=float, default=60.0)
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--workers", type=int, default=2, help="processes, each side")
+    parser.add_argument("--threads", type=int, default=4, help="of each process")
+    parser.add_argument("--history", type=int, default=100_000, help="notifications")
+
+
+def run(options: Namespace) -> dict[str, Any]:
+    """Measure; return the fields of the last line."""
+    with prepared_ground(history=options.history) as ground:
+        report(environment=describe(ground.database), options=vars(options))
+        size = Size(workers=options.workers, threads=options.threads)
+        servers = [
+            start_server(ground.crew, name=name, settings_module=settings, size=size)
+            for name, settings in SETTINGS.items()
+        ]
+        bench = Bench(ground=ground, servers=servers, options=options)
+        _check_same_rows(bench)
+        ours, baseline = _find_maxima(bench, replay_every=0)
+        _find_maxima(bench, replay_every=REPLAY_EVERY)
+        p99_ms = _measure_latency(bench, rate=SHARE_OF_MAXIMUM * ours.median)
+    return verdict(ours=ours.median, baseline=baseline.median, p99_ms=p99_ms)
+
+
+def verdict(*, ours: float, baseline: float, p99_ms: float) -> dict[str, Any]:
+    """Hold the figures against what they must be."""
+    ratio = ours / baseline
+    return {
+        "value": ours,
+        "baseline": baseline,
+        "ratio": ratio,
+        "must": MUST_RATIO,
+        "aim": AIM_RATIO,
+        "p99_ms": p99_ms,
+        "p99_must_ms": MUST_P99_MS,
+        "p99_aim_ms": AIM_P99_MS,
+        "ok": ratio >= MUST_RATIO and p99_ms <= MUST_P99_MS,
+    }
+
+
+def _check_same_rows(bench: Bench) -> None:
+    """Raise unless both sides leave the same rows, of the same people in turn."""
+    begin = _floor()
+    left = []
+    for server in bench.servers:
+        outcome = _measure(bench, _load(bench, server, seconds=1.0, connections=1))
+        # One connection: the order of ids is that of the people asked for.
+        ids = sorted(map(notification_id, outcome.accepted))[:40]
+        left.append([rows_of(bench.ground.database, each) for each in ids])
+    for ours, theirs in zip(*left, strict=False):
+        if ours != theirs:
+            raise BenchmarkFailed(f"rows differ:\n{ours}\n{theirs}")
+    _start_anew(bench, begin)
+    report(gate="same rows", notifications=min(map(len, left)))
+
+
+def _find_maxima(bench: Bench, *, replay_every: int) -> list[Spread]:
+    """Find each side's highest rate, in turns."""
+    begin = _floor()
+    for server in bench.servers:
+        put_load(_load(bench, server, seconds=2.0))
+    replays = 1 / replay_every if replay_every else 0.0
+
+    def measure_side(server: Server, repetition: int) -> float:
+        load = _load(
+            bench, server, seconds=bench.options.seconds, replay_every=replay_every
+        )
+        about = {"loop": "closed", "replays": replays, "repetition": repetition}
+        return _measure(bench, load, side=server.name, **about).rate
+
+    rates = interleave(
+        bench.servers, measure_side, repetitions=bench.options.repetitions
+    )
+    spreads = [spread(each) for each in rates]
+    for server, found in zip(bench.servers, spreads, strict=True):
+        report(
+            summary=server.name,
+            replays=replays,
+            median=found.median,
+            iqr=[found.lower, found.upper],
+            worst=found.worst,
+        )
+    _start_anew(bench, begin)
+    return spreads
+
+
+def _measure_latency(bench: Bench, *, rate: float) -> float:
+    """Return our 99th percentile in ms at this rate while a consumer delivers."""
+    ground, server = bench.ground, bench.servers[0]
+    ground.crew.start("consumer", [*MANAGE, "consume_deliveries"])
+    load = _load(
+        bench,
+        server,
+        seconds=bench.options.open_seconds,
+        warm_up=5.0,
+        rate=rate,
+        connections=4 * bench.options.connections,
+    )
+    outcome = _measure(bench, load, side=server.name, loop="open", offered=rate)
+    report(queued_at_the_end=_queued(ground.database))
+    ground.crew.wait_until(
+        lambda: _queued(ground.database) == 0,
+        seconds=DRAIN_SECONDS,
+        what="the consumer delivers everything",
+    )
+    ground.check_invariants()
+    return percentile(outcome.latencies, 0.99) * 1000
+
+
+def _load(bench: Bench, server: Server, **options: Any) -> Load:
+    requests = submissions(
+        port=server.port,
+        api_key=bench.ground.api_key,
+        key=token_hex(8),
+        template=bench.ground.template,
+        people=bench.ground.people,
+    )
+    options = {"connections": bench.options.connections, **options}
+    return Load(
+        port=server.port, identity=server.identity, requests=requests, **options
+    )
+
+
+def _measure(bench: Bench, load: Load, **about: Any) -> Outcome:
+    """Measure from a checkpoint on; then hold the rows against the answers."""
+    bench.ground.checkpoint()
+    floor = _floor()
+    server = next(each for each in bench.servers if each.port == load.port)
+    roots = {"server": server.pid, "postgres": bench.ground.postgres_pid}
+    measured = measure(load, roots=roots)
+    check_accepted(
+        bench.ground.database,
+        floor=floor,
+        answers=measured.outcome.accepted,
+        channels=len(CHANNELS),
+    )
+    if about:
+        report(**about, **measured.figures())
+    return measured.outcome
+
+
+def _start_anew(bench: Bench, begin: UUID) -> None:
+    """Check what was written since and clear it away."""
+    bench.ground.check_invariants()
+    forget_since(bench.ground.owner, begin)
+    bench.ground.tidy()
+
+
+def _floor() -> UUID:
+    return floor_id(datetime.now(UTC))
+
+
+def _queued(database: str) -> int:
+    with psycopg.connect(database) as connection:
+        row = connection.execute("SELECT count(*) FROM outbox").fetchone()
+    return int(row[0]) if row else 0

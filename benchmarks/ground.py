@@ -1,0 +1,90 @@
+"""A durable platform to measure on: fresh servers, migrated and filled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from devstack.folders import throw_away_folder
+from devstack.platform import MANAGE
+from devstack.postgres import SUPERUSER
+from devstack.processes import Crew, crew, run
+from devstack.stack import running_stack
+
+PEOPLE = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """A filled database, and who may do what with it."""
+
+    crew: Crew
+    database: str
+    owner: str
+    superuser: str
+    postgres_pid: int
+    api_key: str
+    template: dict[str, Any]
+    people: int
+    environment: dict[str, str]
+
+    def checkpoint(self) -> None:
+        """Let every measurement begin with the same share of full-page images."""
+        with psycopg.connect(self.superuser, autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
+
+    def tidy(self) -> None:
+        """Leave no dead rows and no stale statistics to whoever measures next."""
+        with psycopg.connect(self.owner, autocommit=True) as connection:
+            connection.execute("VACUUM (ANALYZE)")
+
+    def check_invariants(self) -> None:
+        """Raise unless every invariant holds."""
+        run([*MANAGE, "check_invariants"], self.environment)
+
+
+@contextmanager
+def prepared_ground(*, history: int) -> Iterator[Ground]:
+    """Run PostgreSQL, which waits for the disk, and Valkey; fill them; clear all away.
+
+    `history` is the number of old notifications to begin with.
+    """
+    with throw_away_folder() as folder, running_stack(folder, durable=True) as servers:
+        run([*MANAGE, "migrate", "--database", "owner", "--verbosity", "0"], servers)
+        environment = {**servers, "DATABASE_OWNER_URL": ""}
+        filled = json.loads(run(_filling(history), environment))
+        with crew(folder=folder, environment=environment) as hired:
+            ground = Ground(
+                crew=hired,
+                database=servers["DATABASE_URL"],
+                owner=servers["DATABASE_OWNER_URL"],
+                superuser=_superuser(folder, servers["DATABASE_URL"]),
+                postgres_pid=_postgres_pid(folder),
+                api_key=filled["api_key"],
+                template=filled["template"],
+                people=PEOPLE,
+                environment=environment,
+            )
+            ground.tidy()
+            yield ground
+
+
+def _filling(history: int) -> list[str]:
+    call = f"from benchmarks.people import fill; fill({PEOPLE}, {history})"
+    return [*MANAGE, "shell", "--no-imports", "--command", call]
+
+
+def _superuser(folder: Path, database: str) -> str:
+    known = json.loads((folder / "secrets.json").read_text())
+    return make_conninfo(database, user=SUPERUSER, password=known["superuser_password"])
+
+
+def _postgres_pid(folder: Path) -> int:
+    return int((folder / "postgres" / "postmaster.pid").read_text().splitlines()[0])
