@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)")
 # The head comes in lower case, so that header names can be looked for.
@@ -38,8 +38,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is not one
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._on_loss(f"the server closed a connection: {exc or 'end of file'}")

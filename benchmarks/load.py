@@ -76,7 +76,10 @@ class Outcome:
 def put_load(load: Load) -> Outcome:
     """Run the load in a process of its own; raise BenchmarkFailed if that failed."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as generator:
-        return generator.submit(generate, load).result()
+        try:
+            return generator.submit(generate, load).result()
+        except OSError as broken:
+            raise BenchmarkFailed(f"no connection to the server: {broken}") from broken
 
 
 def generate(load: Load) -> Outcome:

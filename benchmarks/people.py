@@ -61,7 +61,7 @@ SELECT id, %(tenant_id)s, 'notification.accepted', 'service:bench', id, NULL, ''
   FROM past
 UNION ALL
 SELECT id, %(tenant_id)s, 'delivery.sent', 'consumer', notification_id, id, '',
-       '{}'::jsonb
+       '{"outcome": "accepted"}'::jsonb
   FROM fanned_out
 """
 

@@ -249,6 +249,8 @@ if SMTP_URL := env.str("SMTP_URL", default=""):
             "sender": env.str("SMTP_SENDER", default="notifications@localhost"),
         },
         "CONCURRENCY": 10,
+        # Connecting and handing over may take eight seconds before the final reply.
+        "TIMEOUT": 20.0,
     }
     PROVIDER_ROUTES["email"] = "smtp"
 if HTTP_PROVIDER_URL := env.str("HTTP_PROVIDER_URL", default=""):

@@ -159,10 +159,14 @@ def _bracket(reading: _Reading, tokens: list[_Token], index: int) -> str:
         return "group" if tokens[index].text == "(" else "list"
     if tokens[index].text == "[":
         return "index"
+    name = tokens[index - 1].text
     before = [token.text for token in tokens[max(index - 3, 0) : index - 1]]
+    if before[-1:] == ["|"] and name == "trim":
+        # It compares each character with each: half a second for two long texts.
+        raise reading.refusal("trim takes no arguments here")
     if before[-1:] in (["|"], ["is"]) or before == ["is", "not"]:
         return "arguments"
-    raise reading.refusal(f"calls are not allowed: {tokens[index - 1].text}(")
+    raise reading.refusal(f"calls are not allowed: {name}(")
 
 
 def _close(reading: _Reading, stack: list[str], token: _Token) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import psycopg
+from django.db import OperationalError
 
 from foundation.failpoints import failpoint
 from foundation.statements import server_cursor
@@ -16,6 +17,7 @@ from notifications.acceptance.submission import (
     InvalidSubmission,
     Submission,
     check_dates,
+    expires_too_soon,
 )
 from notifications.acceptance.targets import choose_targets
 from preferences.profiles import load_profiles
@@ -41,6 +43,10 @@ class Accepted:
     replayed: bool
 
 
+class PartitionMissing(OperationalError):
+    """No partition takes this month's rows: run `manage.py make_partitions`."""
+
+
 def accept(*, caller: Caller, submission: Submission) -> Accepted:
     """Make a notification durable, or return the answer its key was given before.
 
@@ -50,14 +56,14 @@ def accept(*, caller: Caller, submission: Submission) -> Accepted:
     """
     try:
         command = _prepare(caller, submission)
+        if _write(command):
+            return Accepted(response=command.response, replayed=False)
     except InvalidSubmission as invalid:
         try:
             first = _first_answer(caller, submission)
         except IdempotencyInProgress:
             raise invalid from None
         return Accepted(response=first, replayed=True)
-    if _write(command):
-        return Accepted(response=command.response, replayed=False)
     return Accepted(response=_first_answer(caller, submission), replayed=True)
 
 
@@ -116,6 +122,13 @@ def _write(command: Command) -> bool:
             return cursor.fetchone() == (1,)
     except psycopg.errors.LockNotAvailable as waited:
         raise IdempotencyInProgress from waited
+    except psycopg.errors.CheckViolation as refused:
+        match refused.diag.constraint_name:
+            case None:
+                raise PartitionMissing from refused
+            case "notification_check":  # it expired since check_dates looked
+                raise expires_too_soon() from refused
+        raise
 
 
 def _first_answer(caller: Caller, submission: Submission) -> StoredResponse:

@@ -74,7 +74,18 @@ def check_dates(submission: Submission) -> None:
         raise InvalidSubmission(
             FieldError("/send_at", "must be at most 5 minutes past and 400 days ahead")
         )
-    if submission.expires_at is not None and submission.expires_at <= max(send_at, now):
+    if submission.expires_at is None:
+        return
+    if submission.expires_at <= max(send_at, now):
+        raise expires_too_soon()
+    if submission.expires_at - send_at > LATEST:
         raise InvalidSubmission(
-            FieldError("/expires_at", "must be after send_at and in the future")
+            FieldError("/expires_at", "must be at most 400 days after send_at")
         )
+
+
+def expires_too_soon() -> InvalidSubmission:
+    """Say that the notification would never be sent."""
+    return InvalidSubmission(
+        FieldError("/expires_at", "must be after send_at and in the future")
+    )

@@ -51,7 +51,7 @@ class DeadLetterAdmin(NewestFirstAdmin):
         "dlv": by("pk"),
         "ntf": by_sibling("pk", "notification_id"),
     }
-    page_actions = {
+    acts_of_actions = {
         "replay": Act.REPLAY,
         "replay_even_if_maybe_sent": Act.REPLAY,
     }

@@ -110,7 +110,9 @@ class NotificationSerializer(StrictSerializer):
         required=False, allow_null=True, help_text="At most 400 days ahead."
     )
     expires_at = OffsetDateTimeField(
-        required=False, allow_null=True, help_text="Not sent after this moment."
+        required=False,
+        allow_null=True,
+        help_text="Not sent after this moment, at most 400 days after send_at.",
     )
     dedupe_window_seconds = StrictIntegerField(
         min_value=limits.SHORTEST_DEDUPE,

@@ -79,8 +79,9 @@ class SmtpConnection:
             raise ConnectionResetError("connection lost")
         self._protocol = protocol
         transport = cast("asyncio.Transport", protocol.transport)
-        # With no room to buffer, drain() returns when the kernel has all of it.
-        transport.set_write_buffer_limits(high=0)
+        # With no room to buffer, drain() returns when the kernel has it. Not high=0:
+        # over TLS asyncio then also pauses at nothing, and drain() never returns.
+        transport.set_write_buffer_limits(high=1, low=0)
         loop = asyncio.get_running_loop()
         # Kept as long as the connection: a collected writer closes its transport.
         self._writer = asyncio.StreamWriter(transport, protocol, None, loop)

@@ -25,7 +25,7 @@ class TemplateAdmin(TenantScopedAdmin):
 
     add_act = Act.WRITE_TEMPLATES
     change_act = Act.WRITE_TEMPLATES
-    page_actions = {"new_version": Act.WRITE_TEMPLATES}
+    acts_of_actions = {"new_version": Act.WRITE_TEMPLATES}
     actions = ("new_version",)
     ordering = ("name", "pk")
     list_display = ("name", "tenant", "category", "approved", "drafts", "description")

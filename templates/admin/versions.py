@@ -73,7 +73,10 @@ class TemplateVersionAdmin(TenantScopedAdmin):
     form = VersionForm
     tenant_path = "template__tenant_id"
     change_act = Act.WRITE_TEMPLATES
-    page_actions = {"approve": Act.APPROVE_TEMPLATES, "retire": Act.APPROVE_TEMPLATES}
+    acts_of_actions = {
+        "approve": Act.APPROVE_TEMPLATES,
+        "retire": Act.APPROVE_TEMPLATES,
+    }
     actions = ("approve", "retire")
     change_form_outer_after_template = "templates/admin/version.html"
     ordering = ("template__name", "-number")

@@ -63,7 +63,7 @@ class ApiKeyAdmin(TenantScopedAdmin):
 
     form = ApiKeyForm
     add_act = Act.ISSUE_KEYS
-    page_actions = {"revoke": Act.REVOKE_KEYS}
+    acts_of_actions = {"revoke": Act.REVOKE_KEYS}
     actions = ("revoke",)
     ordering = ("-id",)
     list_display = (
@@ -160,7 +160,7 @@ class ApiKeyAdmin(TenantScopedAdmin):
     ) -> TemplateResponse | None:
         """End keys; every process has forgotten them within 5 s."""
         keys = [key for key in queryset if self.allows(request, Act.REVOKE_KEYS, key)]
-        if not is_confirmed(request):
+        if keys and not is_confirmed(request):
             question = Question(
                 action="revoke",
                 title="Revoke API keys",

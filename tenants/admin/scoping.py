@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
 from django.contrib import admin
-from django.db.models import Model, OuterRef, QuerySet, Subquery
+from django.db.models import Model, QuerySet
 from django.forms import ModelChoiceField
 from django.http import Http404, HttpRequest, HttpResponse
 
@@ -38,8 +38,8 @@ class TenantScopedAdmin(ModelAdmin):
     add_act: ClassVar[Act | None] = None
     change_act: ClassVar[Act | None] = None
     delete_act: ClassVar[Act | None] = None
-    # Actions that the page of a row offers as buttons, by the act that they take.
-    page_actions: ClassVar[Mapping[str, Act]] = {}
+    # What each action takes; the list offers it, and the page of a row as a button.
+    acts_of_actions: ClassVar[Mapping[str, Act]] = {}
     change_form_outer_before_template = "tenants/admin/page_actions.html"
     change_form_outer_after_template = "tenants/admin/tables.html"
 
@@ -106,7 +106,7 @@ class TenantScopedAdmin(ModelAdmin):
         return {
             name: action
             for name, action in super().get_actions(request).items()
-            if self.allows(request, self.page_actions.get(name))
+            if self.allows(request, self.acts_of_actions.get(name))
         }
 
     def render_change_form(
@@ -121,7 +121,7 @@ class TenantScopedAdmin(ModelAdmin):
             for _, name, label in self.get_actions(request).values()
             if obj is not None
             and self.is_offered(name, obj)
-            and self.allows(request, self.page_actions[name], obj)
+            and self.allows(request, self.acts_of_actions[name], obj)
         ]
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -178,10 +178,3 @@ class TenantFilter(admin.SimpleListFilter):
             return queryset
         known = {value for value, _ in self.lookup_choices}
         return queryset.filter(tenant_id=chosen) if chosen in known else queryset.none()
-
-
-def with_tenant_slug(queryset: QuerySet[Any]) -> QuerySet[Any]:
-    """Add `tenant_slug` to rows that hold a tenant_id and no foreign key."""
-    slug = Tenant.objects.filter(pk=OuterRef("tenant_id")).values("slug")
-    rows: QuerySet[Any] = queryset.annotate(tenant_slug=Subquery(slug))
-    return rows

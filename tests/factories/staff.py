@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.test import Client
-from factory import Sequence
+from factory.declarations import Sequence
 from factory.django import DjangoModelFactory
 
 from tenants.models import StaffMembership, Tenant

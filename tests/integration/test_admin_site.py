@@ -83,6 +83,15 @@ def test_pages_say_that_nothing_comes_from_elsewhere(path):
     assert sources == []
 
 
+@pytest.mark.parametrize("file", ["unfold/css/styles.css", "tenants/console.css"])
+def test_looks_are_served_without_a_web_server_in_front(file):
+    answer = Client().get(f"/static/{file}")
+
+    assert answer.status_code == 200
+    assert answer["Content-Type"].startswith("text/css")
+    answer.close()
+
+
 def test_a_tenant_is_taken_on_board_with_its_keys_and_the_trail_says_by_whom():
     console = superuser_console()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from django.contrib.admin import site
@@ -37,7 +38,7 @@ class Rows:
     """A tenant with one row of everything that the console shows."""
 
     tenant: Tenant
-    pks: dict[str, object]
+    pks: dict[str, Any]
 
 
 def rows_of(slug: str) -> Rows:
@@ -129,14 +130,17 @@ def test_list_shows_own_rows_only(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("view", ["change", "delete", "history"])
-def test_another_tenants_row_is_a_404_by_url(page, view):
+def test_another_tenants_row_is_a_404_by_url(page):
     ours, theirs = rows_of("acme"), rows_of("globex")
     console = console_of(ours.tenant, *ALL_ROLES)
+    row = f"{page}/{theirs.pks[page]}"
 
-    answer = console.get(f"{page}/{theirs.pks[page]}/{view}/")
+    codes = {
+        console.get(f"{row}/{view}/").status_code
+        for view in ("change", "delete", "history")
+    }
 
-    assert answer.status_code == 404
+    assert codes == {404}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -303,7 +307,7 @@ def test_nobody_may_add_change_or_delete_what_happened(model, who):
     assert list(model.objects.order_by("pk").values()) == before
 
 
-def listed_on(console: Console, page: str, **query: str) -> list:
+def listed_on(console: Console, page: str, **query: str) -> list[Any]:
     answer = console.get(f"{page}/", **query)
     assert answer.status_code == 200
     return list(answer.context["cl"].result_list)

@@ -139,8 +139,11 @@ class StubServer(ABC):
             task.uncancel()
         finally:
             writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
+            # A peer that just went away never says goodbye to a TLS server.
+            with suppress(OSError, asyncio.CancelledError):
+                async with asyncio.timeout(1):
+                    await writer.wait_closed()
+            writer.transport.abort()
             self.note(lambda: self._talks.discard(task))
 
     async def _hang_up(self) -> None:

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from templates.plain_json import MAX_BYTES, MAX_DEPTH
+from templates.plain_json import MAX_BYTES, MAX_DEPTH, MAX_VALUES
 from templates.variables import MAX_ERRORS, VariableError, check_variables
 
 SCHEMA: dict[str, Any] = {
@@ -114,6 +114,7 @@ def nested(depth: int) -> Any:
     [
         ("a" * MAX_BYTES, f"more than {MAX_BYTES} bytes of JSON"),
         ("ế" * (MAX_BYTES // 3), f"more than {MAX_BYTES} bytes of JSON"),
+        ([1] * MAX_VALUES, f"more than {MAX_VALUES} values"),
         (nested(MAX_DEPTH), f"nested more than {MAX_DEPTH} deep"),
         (nested(100_000), "not plain JSON"),
         (float("nan"), "not plain JSON"),
@@ -142,7 +143,7 @@ def test_the_largest_and_deepest_is_accepted() -> None:
     schema = {"properties": {"a": {}}}
     longest = "a" * (MAX_BYTES - len('{"a":""}'))
 
-    for value in (longest, nested(MAX_DEPTH - 1)):
+    for value in (longest, nested(MAX_DEPTH - 1), [1] * (MAX_VALUES - 2)):
         assert check_variables(schema=schema, variables={"a": value}) == []
 
 
@@ -160,7 +161,7 @@ def test_many_errors_against_many_alternatives_cost_little() -> None:
     alternatives = [{"const": f"v{number}"} for number in range(400)]
     schema = {"properties": {"a": {"items": {"anyOf": alternatives}}}}
 
-    errors = check_variables(schema=schema, variables={"a": [1] * 16_000})
+    errors = check_variables(schema=schema, variables={"a": [1] * 1_900})
 
     assert [error.pointer for error in errors] == ["/a/0"]
 

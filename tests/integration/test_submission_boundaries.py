@@ -1,0 +1,27 @@
+"""Where a submission meets time, missing partitions and a database that is away."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from foundation.database_clock import database_now
+from tests.acme import Api, deliveries, query
+
+
+@pytest.fixture
+def plain_api(api) -> Api:
+    """As a client sees it: a bug is an answer, too."""
+    return Api(Client(raise_request_exception=False), api.headers)
+
+
+def test_an_expiry_that_comes_while_accepting_is_a_refusal(plain_api):
+    """Bad input 20: between the check and the statement time goes on."""
+    for number in range(60):
+        soon = database_now() + timedelta(microseconds=number * 250)
+        answer = plain_api.submit(
+            expires_at=soon.isoformat(), idempotency_key=f"soon:{number}"
+        )
+        assert answer.status_code in {202, 422}, (number, answer.content)
