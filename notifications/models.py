@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Q
 
 from foundation.database_clock import AppNow
+from foundation.ids import public_id
 from notifications.statuses import FINISHED, STUCK, DeliveryStatus
 from providers.channels import CHANNEL_CHOICES
 from tenants.categories import CATEGORY_CHOICES, PRIORITY_CHOICES
@@ -55,7 +56,7 @@ class Notification(models.Model):
         ]
 
     def __str__(self) -> str:
-        return str(self.id)
+        return public_id("ntf", self.id)
 
 
 class NotificationContent(models.Model):
@@ -119,7 +120,7 @@ class Delivery(models.Model):
         ]
 
     def __str__(self) -> str:
-        return str(self.id)
+        return public_id("dlv", self.id)
 
 
 class OutboxRow(models.Model):

@@ -25,3 +25,19 @@ def test_an_expiry_that_comes_while_accepting_is_a_refusal(plain_api):
             expires_at=soon.isoformat(), idempotency_key=f"soon:{number}"
         )
         assert answer.status_code in {202, 422}, (number, answer.content)
+
+
+@pytest.mark.parametrize("table", ["notification", "delivery", "audit_event"])
+def test_a_month_without_its_partition_refuses_and_leaves_nothing(
+    plain_api, owner, table
+):
+    """F13"""
+    month = f"{database_now():%Y_%m}"
+    with owner.transaction(force_rollback=True):
+        pass
+    owner.execute(f"ALTER TABLE {table} DETACH PARTITION {table}_p{month}")
+    try:
+        answer = plain_api.submit(channels=["email", "sms"])
+    finally:
+        bounds = "uuid7_floor('{}-01'), uuid7_floor"
+        owner.execute(bounds)
