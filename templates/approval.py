@@ -38,7 +38,7 @@ def find_problems(
         Problem(where=f"schema{error.pointer}", message=error.message)
         for error in check_schema(version.schema)
     ]
-    schema = {} if problems else version.schema
+    schema = None if problems else version.schema
     problems += _locale_problems(version, contents)
     for content in contents:
         problems += _content_problems(content)
@@ -92,9 +92,10 @@ def _content_problems(content: TemplateContent) -> Iterator[Problem]:
 
 
 def _text_problems(
-    content: TemplateContent, *, schema: Mapping[str, Any]
+    content: TemplateContent, *, schema: Mapping[str, Any] | None
 ) -> Iterator[Problem]:
-    """Compile each text and compare the variables it uses with the declared ones."""
+    """Compile each text and compare the variables it uses with the declared ones,
+    unless the schema has problems of its own."""
     engine, channel_parts = new_engine(), CHANNEL_PARTS[Channel(content.channel)]
     for part, text in _texts(content).items():
         if part not in channel_parts.parts:
@@ -105,8 +106,9 @@ def _text_problems(
         except TextRefused as refused:
             yield Problem(where=f"{where}, line {refused.line}", message=str(refused))
             continue
-        for variable in sorted(_undeclared(engine, name, schema=schema)):
-            yield Problem(where=where, message=f"{variable} is not in the schema")
+        if schema is not None:
+            for variable in sorted(_undeclared(engine, name, schema=schema)):
+                yield Problem(where=where, message=f"{variable} is not in the schema")
 
 
 def _undeclared(

@@ -15,6 +15,10 @@ MAX_DEPTH = 20
 MAX_VALUES = 2_000
 
 
+class NotPlain(ValueError):
+    """The value is not plain JSON, or nested too deep."""
+
+
 def plainness_fault(value: object) -> str:
     """Say what keeps a value from being plain JSON of bounded size and depth."""
     try:
@@ -23,37 +27,32 @@ def plainness_fault(value: object) -> str:
         return "not plain JSON"
     if size > MAX_BYTES:
         return f"more than {MAX_BYTES} bytes of JSON"
-    count, level = 0, [value]
-    for _ in range(MAX_DEPTH + 1):
-        if not all(map(is_plain, level)):
-            return "not plain JSON"
-        count += len(level)
-        level = [child for parent in level for child in children(parent)]
-        if not level:
-            return "" if count <= MAX_VALUES else f"more than {MAX_VALUES} values"
-    return f"nested more than {MAX_DEPTH} deep"
+    try:
+        count = count_plain([value])
+    except NotPlain as fault:
+        return str(fault)
+    return "" if count <= MAX_VALUES else f"more than {MAX_VALUES} values"
 
 
-def refuse_objects(values: Iterable[object]) -> None:
-    """Raise TypeError unless all is exactly what JSON gives, no subclasses.
+def count_plain(values: Iterable[object], *, levels: int = MAX_DEPTH) -> int:
+    """Count values and all in them; raise NotPlain for anything that JSON cannot give,
+    subclasses too.
 
-    Rendering does this for every message: six times faster than asking is_plain.
+    Every acceptance and every rendering does this: the tests are in order of use.
     """
+    count = 0
     for value in values:
+        count += 1
         kind = type(value)
         if kind is str or kind is int or kind is bool or value is None:
             continue
         if kind is dict or kind is list:
-            refuse_objects(children(value))
+            if not levels:
+                raise NotPlain(f"nested more than {MAX_DEPTH} deep")
+            count += count_plain(children(value), levels=levels - 1)
         elif kind is not float or not isfinite(cast("float", value)):
-            raise TypeError("variables must be plain JSON")
-
-
-def is_plain(value: object) -> bool:
-    """Say whether a value, its children aside, is exactly what JSON has."""
-    if type(value) is float:
-        return isfinite(value)
-    return value is None or type(value) in {str, int, bool, dict, list}
+            raise NotPlain("not plain JSON")
+    return count
 
 
 def children(value: object) -> Iterable[object]:
@@ -61,8 +60,3 @@ def children(value: object) -> Iterable[object]:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
-
-
-def count_values(value: object) -> int:
-    """Count a value and everything in it."""
-    return 1 + sum(count_values(child) for child in children(value))

@@ -20,7 +20,7 @@ from templates.catalog import PinnedVersion
 from templates.grammar import TextRefused, check_text
 from templates.locales import choose_locale
 from templates.parts import CHANNEL_PARTS, Kind, Part
-from templates.plain_json import refuse_objects
+from templates.plain_json import count_plain
 from templates.tidying import Untidy, tidy
 from templates.variable_schema import defaults_of
 from tenants.process_cache import ProcessCache
@@ -102,8 +102,8 @@ def render(
 ) -> Rendered:
     """Render in the nearest locale that there is; raise RenderFailed.
 
-    The variables must be what JSON gives, no subclasses: the engine would call
-    methods of anything else, and a `__html__` would pass unescaped.
+    The variables must be what JSON gives, or NotPlain is raised: the engine would
+    call methods of anything else, and let a `__html__` pass unescaped.
     """
     chosen = choose_locale(
         locale or "",
@@ -114,7 +114,7 @@ def render(
         raise RenderFailed(FailureReason.NO_CONTENT_FOR_CHANNEL)
     compiled = _compile(version, channel, chosen)
     context = {**compiled.defaults, **variables}
-    refuse_objects(context.values())
+    count_plain([context])
     channel_parts = CHANNEL_PARTS[channel]
     texts = {
         part: _render_part(compiled, part, channel_parts.parts[part], context)

@@ -11,7 +11,7 @@ import jsonschema_rs
 import orjson
 from jsonschema_rs import ValidationError
 
-from templates.plain_json import children, count_values, plainness_fault
+from templates.plain_json import children, count_plain, plainness_fault
 
 # Every $ref put in full: each level of references could double what is checked.
 MAX_EXPANDED_VALUES = 2_000
@@ -36,7 +36,7 @@ class CompiledSchema:
 
 
 class ReferenceRefused(ValueError):
-    """A reference leads somewhere but to the schema itself (#/…), or in a circle."""
+    """A reference must lead into the schema itself (#/…), and not in a circle."""
 
 
 class SchemaTooLarge(ValueError):
@@ -87,7 +87,7 @@ def json_pointer(*path: str | int) -> str:
 def _compile(schema_json: bytes) -> CompiledSchema:
     schema: dict[str, Any] = orjson.loads(schema_json)
     return CompiledSchema(
-        _validator(_closed(schema)), defaults_of(schema), count_values(schema)
+        _validator(_closed(schema)), defaults_of(schema), count_plain([schema])
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from jsonschema_rs import ValidationError, Validator
 from jsonschema_rs import ValidationErrorKind as Kind
 
-from templates.plain_json import count_values, plainness_fault
+from templates.plain_json import count_plain, plainness_fault
 from templates.variable_schema import compile_schema, json_pointer
 
 MAX_ERRORS = 20
@@ -42,7 +42,7 @@ def check_variables(
     given = {**compiled.defaults, **variables}
     if compiled.validator.is_valid(given):
         return []
-    if count_values(given) * compiled.size > _MAX_ERROR_WORK:
+    if count_plain([given]) * compiled.size > _MAX_ERROR_WORK:
         errors = _first_error(compiled.validator, given)
     else:
         errors = compiled.validator.iter_errors(given)

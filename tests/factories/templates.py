@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-import factory
+from factory.declarations import LazyFunction, Sequence, SubFactory
 from factory.django import DjangoModelFactory
 
 from providers.channels import Channel
@@ -38,8 +38,8 @@ class TemplateFactory(DjangoModelFactory[Template]):
     class Meta:
         model = Template
 
-    tenant = factory.SubFactory(TenantFactory)
-    name = factory.Sequence(lambda number: f"template-{number}")
+    tenant = SubFactory(TenantFactory)
+    name = Sequence(lambda number: f"template-{number}")
     category = Category.TRANSACTIONAL
 
 
@@ -49,11 +49,11 @@ class DraftFactory(DjangoModelFactory[TemplateVersion]):
     class Meta:
         model = TemplateVersion
 
-    template = factory.SubFactory(TemplateFactory)
-    schema: Any = factory.LazyFunction(lambda: SCHEMA)
+    template = SubFactory(TemplateFactory)
+    schema: Any = LazyFunction(lambda: SCHEMA)
     sample: Any = None
     default_locale = "en"
-    contents: Any = factory.LazyFunction(
+    contents: Any = LazyFunction(
         lambda: {channel: {"en": parts} for channel, parts in PARTS.items()}
     )
 

@@ -41,7 +41,7 @@ def find(version: TemplateVersion, number: int | None = None) -> catalog.PinnedV
 
 
 def test_pinned_version_holds_all_that_sending_needs() -> None:
-    version = ApprovedVersionFactory()
+    version = ApprovedVersionFactory.create()
 
     found = find(version, 1)
 
@@ -54,9 +54,9 @@ def test_pinned_version_holds_all_that_sending_needs() -> None:
 
 
 def test_latest_approved_version_is_meant_where_no_number_is_named() -> None:
-    first = ApprovedVersionFactory()
-    second = ApprovedVersionFactory(template=first.template)
-    DraftFactory(template=first.template)
+    first = ApprovedVersionFactory.create()
+    second = ApprovedVersionFactory.create(template=first.template)
+    DraftFactory.create(template=first.template)
 
     assert find(first).id == second.pk
     assert find(first, 1).id == first.pk
@@ -65,8 +65,8 @@ def test_latest_approved_version_is_meant_where_no_number_is_named() -> None:
 @pytest.mark.parametrize("number", [3, 0, -1, 2**31, 2**63, 2**70])
 def test_number_of_no_approved_version_is_unknown(number: int) -> None:
     """Bad input 16."""
-    version = ApprovedVersionFactory()
-    DraftFactory(template=version.template)
+    version = ApprovedVersionFactory.create()
+    DraftFactory.create(template=version.template)
 
     with pytest.raises(UnknownTemplateVersion):
         find(version, number)
@@ -74,8 +74,8 @@ def test_number_of_no_approved_version_is_unknown(number: int) -> None:
 
 def test_draft_and_retired_versions_are_unknown() -> None:
     """Bad input 16."""
-    draft = DraftFactory()
-    retired = ApprovedVersionFactory()
+    draft = DraftFactory.create()
+    retired = ApprovedVersionFactory.create()
     retire(version=retired, actor="staff:an")
 
     for version in (draft, retired):
@@ -87,7 +87,7 @@ def test_draft_and_retired_versions_are_unknown() -> None:
 @pytest.mark.parametrize("name", ["nothing", "", "a\x00b", "\ud800", "a" * 5_000, "É"])
 def test_name_of_no_template_is_unknown(name: str) -> None:
     """Bad input 11, 16."""
-    tenant = TenantFactory()
+    tenant = TenantFactory.create()
 
     with pytest.raises(UnknownTemplate):
         find_version(tenant_id=tenant.pk, name=name, number=None)
@@ -95,7 +95,7 @@ def test_name_of_no_template_is_unknown(name: str) -> None:
 
 def test_template_of_another_tenant_is_as_unknown_as_none() -> None:
     """Bad input 16."""
-    version, other = ApprovedVersionFactory(), TenantFactory()
+    version, other = ApprovedVersionFactory.create(), TenantFactory.create()
     messages = set()
 
     for name in (version.template.name, "nothing"):
@@ -107,15 +107,19 @@ def test_template_of_another_tenant_is_as_unknown_as_none() -> None:
 
 
 def test_same_name_leads_each_tenant_to_its_own() -> None:
-    ours = ApprovedVersionFactory(template=TemplateFactory(name="welcome"))
-    theirs = ApprovedVersionFactory(template=TemplateFactory(name="welcome"))
+    ours = ApprovedVersionFactory.create(
+        template=TemplateFactory.create(name="welcome")
+    )
+    theirs = ApprovedVersionFactory.create(
+        template=TemplateFactory.create(name="welcome")
+    )
 
     assert find(ours).id == ours.pk
     assert find(theirs).id == theirs.pk
 
 
 def test_known_version_costs_no_query(django_assert_num_queries: Queries) -> None:
-    version = ApprovedVersionFactory()
+    version = ApprovedVersionFactory.create()
     first = find(version)
 
     with django_assert_num_queries(0):
@@ -124,7 +128,7 @@ def test_known_version_costs_no_query(django_assert_num_queries: Queries) -> Non
 
 
 def test_versions_are_loaded_in_two_queries(django_assert_num_queries: Queries) -> None:
-    versions = [ApprovedVersionFactory() for _ in range(5)]
+    versions = [ApprovedVersionFactory.create() for _ in range(5)]
     load_versions([versions[0].pk])
 
     with django_assert_num_queries(2):
@@ -134,7 +138,7 @@ def test_versions_are_loaded_in_two_queries(django_assert_num_queries: Queries) 
 
 
 def test_retired_versions_are_loaded_and_drafts_are_not() -> None:
-    retired, draft = ApprovedVersionFactory(), DraftFactory()
+    retired, draft = ApprovedVersionFactory.create(), DraftFactory.create()
     retire(version=retired, actor="staff:an")
 
     assert load_versions([retired.pk, draft.pk, 2**40]).keys() == {retired.pk}
@@ -142,17 +146,17 @@ def test_retired_versions_are_loaded_and_drafts_are_not() -> None:
 
 
 def test_unknown_is_not_remembered() -> None:
-    template = TemplateFactory(name="welcome")
+    template = TemplateFactory.create(name="welcome")
     with pytest.raises(UnknownTemplateVersion):
         find_version(tenant_id=template.tenant_id, name="welcome", number=None)
 
-    version = ApprovedVersionFactory(template=template)
+    version = ApprovedVersionFactory.create(template=template)
 
     assert find(version).id == version.pk
 
 
 def test_retirement_is_noticed_when_the_name_is_looked_up_again() -> None:
-    version = ApprovedVersionFactory()
+    version = ApprovedVersionFactory.create()
     find(version)
 
     retire(version=version, actor="staff:an")

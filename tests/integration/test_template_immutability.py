@@ -16,7 +16,8 @@ pytestmark = pytest.mark.django_db
 def execute(statement: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement)
-        return cursor.rowcount
+        changed: int = cursor.rowcount
+    return changed
 
 
 CHANGES = [
@@ -46,7 +47,7 @@ CHANGES = [
 @pytest.mark.parametrize("is_retired", [False, True], ids=["approved", "retired"])
 @pytest.mark.parametrize("statement", CHANGES)
 def test_plain_sql_is_refused(statement: str, is_retired: bool) -> None:
-    version = ApprovedVersionFactory()
+    version = ApprovedVersionFactory.create()
     if is_retired:
         retire(version=version, actor="staff:an")
 
@@ -65,14 +66,14 @@ def test_plain_sql_is_refused(statement: str, is_retired: bool) -> None:
     ],
 )
 def test_retired_version_stays_retired(statement: str) -> None:
-    retire(version=ApprovedVersionFactory(), actor="staff:an")
+    retire(version=ApprovedVersionFactory.create(), actor="staff:an")
 
     with pytest.raises(IntegrityError), transaction.atomic():
         execute(statement)
 
 
 def test_orm_is_refused_as_well() -> None:
-    version = ApprovedVersionFactory()
+    version = ApprovedVersionFactory.create()
     content = version.contents.order_by("id")[0]
 
     for change in (version.save, version.delete, content.save, content.delete):
@@ -81,7 +82,7 @@ def test_orm_is_refused_as_well() -> None:
 
 
 def test_draft_can_be_changed_and_deleted() -> None:
-    draft = DraftFactory()
+    draft = DraftFactory.create()
 
     assert execute("UPDATE template_version SET default_locale = 'vi'") == 1
     assert execute("UPDATE template SET name = 'other', category = 'otp'") == 1
@@ -90,7 +91,7 @@ def test_draft_can_be_changed_and_deleted() -> None:
 
 
 def test_draft_is_not_retired_nor_approved_without_a_hash() -> None:
-    DraftFactory()
+    DraftFactory.create()
 
     for status in ("retired", "approved"):
         with pytest.raises(IntegrityError), transaction.atomic():
@@ -98,12 +99,12 @@ def test_draft_is_not_retired_nor_approved_without_a_hash() -> None:
 
 
 def test_retiring_is_the_one_change_that_plain_sql_may_make() -> None:
-    ApprovedVersionFactory()
+    ApprovedVersionFactory.create()
 
     assert execute("UPDATE template_version SET status = 'retired'") == 1
 
 
 def test_description_of_a_template_may_change() -> None:
-    ApprovedVersionFactory()
+    ApprovedVersionFactory.create()
 
     assert execute("UPDATE template SET description = 'Sent when it leaves'") == 1

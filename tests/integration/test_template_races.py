@@ -16,7 +16,7 @@ from tests.factories.templates import ApprovedVersionFactory, DraftFactory
 
 
 def test_content_written_during_an_approval_is_refused(committed: None) -> None:
-    draft = DraftFactory()
+    draft = DraftFactory.create()
     outcomes: list[type[BaseException]] = []
 
     def write_content() -> None:
@@ -41,7 +41,7 @@ def test_content_written_during_an_approval_is_refused(committed: None) -> None:
 
 
 def test_one_of_two_approvals_at_once_wins(committed: None) -> None:
-    draft = DraftFactory()
+    draft = DraftFactory.create()
     outcomes: list[str] = []
     gate = threading.Barrier(2)
 
@@ -66,7 +66,7 @@ def test_one_of_two_approvals_at_once_wins(committed: None) -> None:
 
 
 def test_approval_waits_for_content_and_takes_it_in(committed: None) -> None:
-    draft = DraftFactory()
+    draft = DraftFactory.create()
     hashes: list[bytes] = []
 
     def approve_it() -> None:
@@ -84,13 +84,13 @@ def test_approval_waits_for_content_and_takes_it_in(committed: None) -> None:
         wait_until_blocked("FOR UPDATE")
     approver.join(timeout=10)
 
-    without = ApprovedVersionFactory()
+    without = ApprovedVersionFactory.create()
     assert len(hashes) == 1
     assert hashes[0] != without.content_hash
 
 
 def test_threads_share_what_is_known(committed: None) -> None:
-    versions = [ApprovedVersionFactory() for _ in range(3)]
+    versions = [ApprovedVersionFactory.create() for _ in range(3)]
 
     def work(number: int) -> int:
         try:

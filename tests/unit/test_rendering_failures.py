@@ -11,6 +11,7 @@ from minijinja import Markup
 
 from providers.channels import Channel
 from templates.parts import CHANNEL_PARTS, Kind
+from templates.plain_json import NotPlain
 from templates.rendering import (
     FailureReason,
     RenderFailed,
@@ -214,7 +215,7 @@ def test_engine_has_no_functions(name: str) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_anything_but_plain_json_is_a_bug_of_the_caller(value: object) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(NotPlain):
         body("{{ value }}", value=value)
 
 

@@ -132,7 +132,7 @@ def test_what_is_too_large_too_deep_or_not_json_is_refused(
     value: object, message: str
 ) -> None:
     """Bad input 9, 10, 11."""
-    schema = {"properties": {"a": {}}}
+    schema: dict[str, Any] = {"properties": {"a": {}}}
 
     errors = check_variables(schema=schema, variables={"a": value})
 
@@ -140,7 +140,7 @@ def test_what_is_too_large_too_deep_or_not_json_is_refused(
 
 
 def test_the_largest_and_deepest_is_accepted() -> None:
-    schema = {"properties": {"a": {}}}
+    schema: dict[str, Any] = {"properties": {"a": {}}}
     longest = "a" * (MAX_BYTES - len('{"a":""}'))
 
     for value in (longest, nested(MAX_DEPTH - 1), [1] * (MAX_VALUES - 2)):
