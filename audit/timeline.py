@@ -13,4 +13,4 @@ def timeline(*, tenant_id: int, notification_id: UUID) -> QuerySet[AuditEvent]:
     """List every event about a notification and its deliveries, oldest first."""
     return AuditEvent.objects.filter(
         tenant_id=tenant_id, notification_id=notification_id
-    ).order_by("id")
+    ).order_by("created_at", "id")

@@ -18,7 +18,8 @@ from rest_framework.parsers import BaseParser
 
 DEEPEST = 20
 _STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-_DOUBTFUL = re.compile(rb"\\u|[0-9]{19}|[0-9][eE]")
+# An exponent is looked for where a value begins: in text, 3e is half of every UUID.
+_DOUBTFUL = re.compile(rb"\\u|[0-9]{19}|(?:^|[\s:,\[])-?[0-9][0-9.]*[eE]")
 # PostgreSQL stores neither: NUL nor half a surrogate pair.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 

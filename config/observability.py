@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import logging.config
 import re
+import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+import orjson
+import psycopg
 import structlog
+from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from prometheus_client import Histogram
 from structlog.typing import EventDict, WrappedLogger
 
 from foundation.health import metrics_exposition
+from foundation.statements import server_cursor
+from notifications.outbox import sample_ages
+from tenants.process_cache import ProcessCache
+
+SAMPLE_EVERY = timedelta(seconds=5)
+PATIENCE_SECONDS = 1.0
 
 # The client's id is kept where it is harmless in a log line and a header.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -34,11 +46,15 @@ _SECRET = frozenset(
         "password",
         "phone",
         "query_string",
+        "request",
         "secret",
         "token",
         "variables",
     }
 )
+
+# "DETAIL:  Failing row contains (…)", up to the next exception of the trace.
+_ROW = re.compile(r"DETAIL:.*?(?=\n\n(?:The above|During handling)|\Z)", re.DOTALL)
 
 _log = structlog.get_logger("http")
 _request_seconds = Histogram(
@@ -91,8 +107,43 @@ def _tell(request: HttpRequest, response: HttpResponseBase, *, seconds: float) -
 
 def metrics(request: HttpRequest) -> HttpResponse:
     """Serve the measurements of this process, or of all workers, to Prometheus."""
+    _outbox_sampler.sample()
     content, content_type = metrics_exposition()
     return HttpResponse(content, content_type=content_type)
+
+
+class _OutboxSampler:
+    """Asks the database how old the outbox is, in a thread of its own.
+
+    A server that hangs must not take the metrics with it. One question at a time.
+    """
+
+    def __init__(self) -> None:
+        self._busy = threading.Lock()
+        self._recent: ProcessCache[str, bool] = ProcessCache(
+            size=1, lifetime=SAMPLE_EVERY
+        )
+
+    def sample(self) -> None:
+        if self._recent.get("outbox") or not self._busy.acquire(blocking=False):
+            return
+        self._recent.put("outbox", True)
+        thread = threading.Thread(target=self._ask, daemon=True)
+        thread.start()
+        thread.join(PATIENCE_SECONDS)
+
+    def _ask(self) -> None:
+        try:
+            with server_cursor() as cursor:
+                sample_ages(cursor)
+        except (Error, psycopg.Error) as failed:
+            _log.warning("outbox_not_sampled", error=type(failed).__name__)
+        finally:
+            connection.close()
+            self._busy.release()
+
+
+_outbox_sampler = _OutboxSampler()
 
 
 def configure_logging(options: dict[str, Any]) -> None:
@@ -104,6 +155,7 @@ def configure_logging(options: dict[str, Any]) -> None:
         structlog.stdlib.ExtraAdder(),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
+        drop_path,
         drop_secrets,
     ]
     structlog.configure(
@@ -122,7 +174,7 @@ def configure_logging(options: dict[str, Any]) -> None:
                     "foreign_pre_chain": before,
                     "processors": [
                         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                        structlog.processors.JSONRenderer(),
+                        structlog.processors.JSONRenderer(serializer=_write_json),
                     ],
                 }
             },
@@ -140,8 +192,24 @@ def configure_logging(options: dict[str, Any]) -> None:
     )
 
 
+def drop_path(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Take the path out of `Internal Server Error: /v1/users/…`."""
+    if event.get("logger") == "django.request":
+        event["event"] = str(event["event"]).partition(": ")[0]
+    return event
+
+
+def _write_json(event: EventDict, **options: Any) -> str:
+    try:
+        return orjson.dumps(event, **options).decode()
+    except TypeError:  # half a surrogate pair, a huge number
+        return json.dumps(event, **options)
+
+
 def drop_secrets(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-    """Blank the fields that must never be logged."""
+    """Blank what must never be logged."""
     for name in _SECRET & event.keys():
         event[name] = "[dropped]"
+    if "exception" in event:
+        event["exception"] = _ROW.sub("DETAIL: [dropped]", event["exception"])
     return event

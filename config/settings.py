@@ -85,6 +85,12 @@ def _database(url: str, *, pool: bool) -> dict[str, Any]:
         "options": "-c statement_timeout=10s -c lock_timeout=2s"
         " -c idle_in_transaction_session_timeout=10s",
         "application_name": env.str("ROLE_NAME", default="web"),
+        # A server that vanished without a word is noticed within half a minute.
+        "connect_timeout": 5,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 20_000,
     }
     if pool:
         options["pool"] = {
@@ -114,7 +120,7 @@ CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": REDIS_URL,
-        "KEY_PREFIX": "notify",
+        "KEY_PREFIX": env.str("CACHE_KEY_PREFIX", default="notify"),
         "TIMEOUT": 300,
         "OPTIONS": {
             # The cache holds nothing that is true: without it we go on, slower.

@@ -50,11 +50,6 @@ def sibling_bounds(origin: UUID) -> tuple[UUID, UUID]:
     return UUID(int=low), UUID(int=low + (1 << 80))
 
 
-def minted_at_ms(identifier: UUID) -> int:
-    """Return the Unix time in milliseconds that a UUIDv7 carries."""
-    return identifier.int >> 80
-
-
 def public_id(prefix: str, identifier: UUID) -> str:
     """Write an id as `ntf_01J…`: the kind, then 26 characters of base 32."""
     rest, letters = identifier.int, []

@@ -67,10 +67,14 @@ def cancel(
     cursor.execute(_NOTIFICATION, [notification_id, tenant_id])
     if cursor.fetchone() is None:
         raise UnknownNotification
-    outbox.lock(cursor, [row[0] for row in _read(cursor, tenant_id, notification_id)])
-    # Read again under the locks: a worker may have settled while we waited for them.
+    before = _read(cursor, tenant_id, notification_id)
+    locked = outbox.lock(cursor, [row[0] for row in before])
+    # Read again under the locks: a worker may have settled while we waited for them,
+    # and what a replay has made pending since is not ours to touch without its lock.
     rows = _read(cursor, tenant_id, notification_id)
-    pending = [row[0] for row in rows if row[2] == DeliveryStatus.PENDING]
+    pending = [
+        row[0] for row in rows if row[2] == DeliveryStatus.PENDING and row[0] in locked
+    ]
     stopped = transitions.cancel(cursor, pending)
     outbox.delete(cursor, list(stopped))
     results = [_result(row, stopped) for row in rows]

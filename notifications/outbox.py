@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from foundation.statements import Cursor
-from notifications.transitions import Fence
+from notifications.metrics import observe_outbox_age
+from notifications.transitions import BrokenInvariant, Fence
 from providers.channels import Channel
 from tenants.categories import Priority
 
@@ -67,7 +68,7 @@ def poll_and_claim(cursor: Cursor, poll: Poll) -> tuple[list[Fence], datetime | 
 
 
 _LOCK_OWNED = """
-SELECT o.delivery_id
+SELECT o.delivery_id, o.claim_count
   FROM unnest(%s::uuid[], %s::int[]) r(id, n)
   JOIN outbox o ON o.delivery_id = r.id AND o.claim_count = r.n
  ORDER BY o.delivery_id
@@ -75,8 +76,12 @@ SELECT o.delivery_id
 """
 
 
-def lock_owned(cursor: Cursor, fences: Sequence[Fence]) -> set[UUID]:
-    """Lock the rows whose fence still holds, in order; return which they are."""
+def lock_owned(cursor: Cursor, fences: Sequence[Fence]) -> set[Fence]:
+    """Lock the rows whose fence still holds, in order; return those fences.
+
+    Fences and not ids: one batch may hold an answer from before a take-over and the
+    answer of the take-over itself.
+    """
     cursor.execute(
         _LOCK_OWNED,
         [
@@ -84,7 +89,7 @@ def lock_owned(cursor: Cursor, fences: Sequence[Fence]) -> set[UUID]:
             [fence.claim_count for fence in fences],
         ],
     )
-    return {row[0] for row in cursor.fetchall()}
+    return {Fence._make(row) for row in cursor.fetchall()}
 
 
 _LOCK = """
@@ -141,7 +146,10 @@ def redate(cursor: Cursor, redates: Sequence[Redate]) -> dict[UUID, int]:
             [redate.at for redate in redates],
         ],
     )
-    return dict(cursor.fetchall())
+    counts: dict[UUID, int] = dict(cursor.fetchall())
+    if len(counts) != len(redates):
+        raise BrokenInvariant({redate.delivery_id for redate in redates} ^ set(counts))
+    return counts
 
 
 # A parked delivery still has its row, a dead one gets a new one.
@@ -159,8 +167,11 @@ ON CONFLICT (delivery_id) DO UPDATE
 
 def revive(cursor: Cursor, counts: dict[UUID, int]) -> None:
     """Make replayed deliveries due now, under their raised claim_counts."""
-    if counts:
-        cursor.execute(_REVIVE, [list(counts), list(counts.values())])
+    if not counts:
+        return
+    cursor.execute(_REVIVE, [list(counts), list(counts.values())])
+    if cursor.rowcount != len(counts):
+        raise BrokenInvariant(counts)
 
 
 _SET_ASIDE = """
@@ -173,3 +184,30 @@ def set_aside(
 ) -> None:
     """Put rows off whose delivery is not as it must be, so that the lane goes on."""
     cursor.execute(_SET_ASIDE, [delay, list(delivery_ids)])
+
+
+# min() of each class is one step into outbox_due.
+_OLDEST = """
+SELECT priority, channel,
+       greatest(extract(epoch FROM app_now() - (
+         SELECT min(o.due_at) FROM outbox o
+          WHERE o.priority = class.priority AND o.channel = class.channel)), 0)::float8
+  FROM unnest(%s::smallint[], %s::smallint[]) class(priority, channel)
+"""
+
+
+def sample_ages(cursor: Cursor) -> None:
+    """Measure for each class how long its oldest due row has been waiting."""
+    cursor.execute(
+        _OLDEST,
+        [
+            [priority.value for priority, _ in _POLL_AND_CLAIM],
+            [channel.value for _, channel in _POLL_AND_CLAIM],
+        ],
+    )
+    for priority, channel, seconds in cursor.fetchall():
+        observe_outbox_age(
+            priority=Priority(priority).key,
+            channel=Channel(channel).key,
+            seconds=seconds,
+        )

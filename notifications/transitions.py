@@ -83,14 +83,13 @@ class Begun(NamedTuple):
 
 
 # A take-over from an expired `sending` counts the lost attempt, and its outcome is
-# unknown for ever; not so on a channel that is written by settle itself.
+# unknown for ever.
 _BEGIN_SENDING = """
 UPDATE delivery d
    SET status = 'sending', claim_count = r.n, updated_at = app_now(),
-       maybe_sent = d.maybe_sent
-         OR (d.status = 'sending' AND d.channel <> ALL (%(local)s::smallint[])),
+       maybe_sent = d.maybe_sent OR d.status = 'sending',
        attempt_count = d.attempt_count + (d.status = 'sending')::int
-  FROM unnest(%(ids)s::uuid[], %(counts)s::int[]) r(id, n)
+  FROM unnest(%s::uuid[], %s::int[]) r(id, n)
  WHERE d.id = r.id AND d.claim_count = r.n - 1
    AND d.status IN ('pending', 'sending', 'parked')
 RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
@@ -99,20 +98,17 @@ RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.cate
 """
 
 
-def begin_sending(
-    cursor: Cursor, fences: Sequence[Fence], *, local_channels: Collection[int]
-) -> list[Begun]:
+def begin_sending(cursor: Cursor, fences: Sequence[Fence]) -> list[Begun]:
     """Follow won claims: pending to sending, or take over an expired sending.
 
     A parked delivery comes back here when it is due, that is, at its expiry.
     """
     cursor.execute(
         _BEGIN_SENDING,
-        {
-            "ids": [fence.delivery_id for fence in fences],
-            "counts": [fence.claim_count for fence in fences],
-            "local": list(local_channels),
-        },
+        [
+            [fence.delivery_id for fence in fences],
+            [fence.claim_count for fence in fences],
+        ],
     )
     begun = [Begun._make(row) for row in cursor.fetchall()]
     _require(
@@ -120,6 +116,19 @@ def begin_sending(
     )
     _unlist_stuck(cursor, [row.delivery_id for row in begun if row.was == _S.PARKED])
     return begun
+
+
+_NOTHING_WAS_SENT = """
+UPDATE delivery SET maybe_sent = false
+ WHERE id = ANY (%s::uuid[]) AND status = 'sending'
+"""
+
+
+def clear_maybe_sent(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
+    """Take back the doubt about lost attempts that could only have written to our own
+    tables: nothing of theirs is there. The rows are those of the claim under way."""
+    if delivery_ids:
+        cursor.execute(_NOTHING_WAS_SENT, [list(delivery_ids)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,8 +234,8 @@ def cancel(cursor: Cursor, delivery_ids: Sequence[UUID]) -> set[UUID]:
 
 _REVIVE = """
 UPDATE delivery d
-   SET status = 'pending', claim_count = d.claim_count + 1, reason = 'replayed',
-       code = '', updated_at = app_now(), finished_at = NULL,
+   SET status = 'pending', claim_count = d.claim_count + 1, attempt_count = 0,
+       reason = 'replayed', code = '', updated_at = app_now(), finished_at = NULL,
        retry_until = app_now() + r.retry_window
   FROM unnest(%s::uuid[], %s::interval[]) r(id, retry_window)
  WHERE d.id = r.id AND d.status IN ('dead', 'parked')
@@ -235,7 +244,7 @@ RETURNING d.id, d.claim_count
 
 
 def revive(cursor: Cursor, windows: Sequence[tuple[UUID, object]]) -> dict[UUID, int]:
-    """Take dead and parked deliveries back to pending with a fresh retry window.
+    """Take dead and parked deliveries back to pending with fresh attempts and window.
 
     Returns their raised claim_counts: a stale record of before must not claim them.
     """

@@ -28,6 +28,7 @@ from notifications.serializers.body import decode_body, to_submission
 from notifications.serializers.documented import (
     AcceptedSerializer,
     CancelledSerializer,
+    CancelSerializer,
     ListQuerySerializer,
     NotificationDetailSerializer,
     NotificationPageSerializer,
@@ -169,12 +170,13 @@ class CancelView(APIView):
     @extend_schema(
         operation_id="cancel_notification",
         parameters=[IDEMPOTENCY_KEY],
-        request=None,
+        request=CancelSerializer,
         responses=CancelledSerializer,
     )
     def post(self, request: Request, notification_id: str) -> HttpResponse:
         """Stop what is pending; 409 where nothing could be stopped any more."""
         identifier = parse_public_id("ntf", notification_id)
+        CancelSerializer(data=request.data).is_valid(raise_exception=True)
         principal = caller(request)
 
         def work() -> StoredResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -11,13 +11,22 @@ from providers.channels import Channel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownAddress:
-    """An address to send to; `id` is the address's, or the device's for push."""
+    """An address to send to; `id` is the address's, or the device's for push.
+
+    It is opened only where it is sent to, so that one that cannot be opened is in
+    nobody else's way.
+    """
 
     id: UUID
     channel: Channel
-    value: str = field(repr=False)
+    reveal: Callable[[], str] = field(repr=False, compare=False)
     key: bytes = field(repr=False)
     platform: str = ""
+
+    @property
+    def value(self) -> str:
+        """Open the address; raise foundation.sealing.SealBroken if it cannot be."""
+        return self.reveal()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

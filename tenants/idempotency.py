@@ -56,7 +56,7 @@ UPDATE idempotency_key
 _FIRST_ANSWER = """
 SELECT fingerprint, hash_version, status_code, response, resource
   FROM idempotency_key
- WHERE tenant_id = %(tenant_id)s AND key = %(key)s
+ WHERE tenant_id = %(tenant_id)s AND key = %(key)s AND expires_at > app_now()
 """
 
 _FORGET_EXPIRED = """
@@ -242,7 +242,7 @@ def read_first_answer(
     """
     cursor.execute(_FIRST_ANSWER, {"tenant_id": tenant_id, "key": key})
     row = cursor.fetchone()
-    if row is None or row[2] is None:  # forgotten between the two statements
+    if row is None or row[2] is None:  # gone or expired since
         raise IdempotencyInProgress
     # A fingerprint of another version cannot be compared: the key has the last word.
     if row[1] == HASH_VERSION and row[0] != fingerprint:

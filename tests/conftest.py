@@ -9,7 +9,6 @@ from importlib.util import find_spec
 
 import psycopg
 import pytest
-from django.conf import settings
 from django.core.cache import cache
 from django.db import connections
 from django.test.utils import setup_databases
@@ -23,7 +22,10 @@ pytest_plugins = ["tests.acme"]
 
 # Dotted paths of what an app remembers in the process: a function that forgets, or
 # one under functools.cache.
-PROCESS_CACHES: list[str] = ["tenants.process_cache.forget_everything"]
+PROCESS_CACHES: list[str] = [
+    "tenants.process_cache.forget_everything",
+    "notifications.dispatch.judging.retry_policy",
+]
 
 
 @pytest.fixture(scope="session")
@@ -134,11 +136,6 @@ def _url(alias: str) -> str:
     known = connections[alias].settings_dict
     login = f"{known['USER']}:{known['PASSWORD']}"
     return f"postgresql://{login}@{known['HOST']}:{known['PORT']}/{known['NAME']}"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache_keys() -> None:
-    settings.CACHES["default"]["KEY_PREFIX"] = os.environ["CACHE_KEY_PREFIX"]
 
 
 @pytest.fixture(autouse=True)

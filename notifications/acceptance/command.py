@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -18,9 +18,7 @@ from preferences.policy import Verdict
 from templates.catalog import PinnedVersion
 from tenants import data_keys
 from tenants.categories import Category, default_priority
-from tenants.idempotency import HASH_VERSION, StoredResponse
-
-KEY_LIFE = "7 days"
+from tenants.idempotency import HASH_VERSION, KEEP_FOR, StoredResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,7 @@ def _key_parameters(
         "status_code": response.status_code,
         "response": response.body,
         "dedupe_window": submission.dedupe_window,
-        "key_life": KEY_LIFE,
+        "key_life": KEEP_FOR,
     }
 
 
@@ -108,18 +106,19 @@ def _notification_parameters(
 def _delivery_parameters(
     caller: Caller, deliveries: Sequence[UUID], targets: Sequence[Target]
 ) -> dict[str, object]:
-    return {
-        "deliveries": deliveries,
-        "channels": [target.channel.value for target in targets],
-        "statuses": [_first_status(target).value for target in targets],
-        "reasons": [target.decision.reason for target in targets],
-        "address_ids": [target.address_id for target in targets],
-        "addresses": [
-            _sealed_address(caller, delivery_id, target)
-            for delivery_id, target in zip(deliveries, targets, strict=True)
-        ],
-        "address_keys": [target.key for target in targets],
-    }
+    rows = [
+        {
+            "id": delivery_id,
+            "channel": target.channel.value,
+            "status": _first_status(target).value,
+            "reason": target.decision.reason,
+            "address_id": target.address_id,
+            "address_sealed": _sealed_address(caller, delivery_id, target),
+            "address_key": _bytea(target.key),
+        }
+        for delivery_id, target in zip(deliveries, targets, strict=True)
+    ]
+    return {"targets": orjson.dumps(rows).decode()}
 
 
 def _first_status(target: Target) -> DeliveryStatus:
@@ -128,15 +127,22 @@ def _first_status(target: Target) -> DeliveryStatus:
     return DeliveryStatus.PENDING
 
 
-def _sealed_address(caller: Caller, delivery_id: UUID, target: Target) -> bytes | None:
+def _sealed_address(caller: Caller, delivery_id: UUID, target: Target) -> str | None:
     if target.given is None:
         return None
-    return data_keys.seal(
-        tenant_id=caller.tenant_id,
-        table="delivery",
-        row=delivery_id,
-        plaintext=target.given.encode(),
+    return _bytea(
+        data_keys.seal(
+            tenant_id=caller.tenant_id,
+            table="delivery",
+            row=delivery_id,
+            plaintext=target.given.encode(),
+        )
     )
+
+
+def _bytea(value: bytes) -> str:
+    """Write bytes as PostgreSQL reads them out of text."""
+    return f"\\x{value.hex()}"
 
 
 def _answer(
@@ -169,23 +175,38 @@ def _event_parameters(
     version: PinnedVersion,
 ) -> dict[str, object]:
     """One event for the acceptance, one for each delivery that policy held back."""
-    held = [
-        (delivery_id, target.decision)
-        for delivery_id, target in zip(deliveries, targets, strict=True)
-        if target.decision.verdict is Verdict.SUPPRESS
-    ]
-    accepted: dict[str, object] = {
+    accepted = {
         "template": version.name,
         "version": version.number,
         "channels": [target.channel.key for target in targets],
     }
-    details = [accepted, *({"rule": decision.rule} for _, decision in held)]
-    kinds = [EventKind.NOTIFICATION_ACCEPTED.value]
-    kinds += [EventKind.DELIVERY_SUPPRESSED.value] * len(held)
+    events = [
+        _event(EventKind.NOTIFICATION_ACCEPTED, None, "", accepted),
+        *(
+            _event(
+                EventKind.DELIVERY_SUPPRESSED,
+                delivery_id,
+                target.decision.reason,
+                {"rule": target.decision.rule},
+            )
+            for delivery_id, target in zip(deliveries, targets, strict=True)
+            if target.decision.verdict is Verdict.SUPPRESS
+        ),
+    ]
+    # Sorted, since ids of one moment are not: the acceptance comes first.
+    ids = sorted(sibling_id(notification_id) for _ in events)
+    rows = [
+        {"id": event_id, **event} for event_id, event in zip(ids, events, strict=True)
+    ]
+    return {"events": orjson.dumps(rows).decode()}
+
+
+def _event(
+    kind: EventKind, delivery_id: UUID | None, reason: str, detail: Mapping[str, object]
+) -> dict[str, object]:
     return {
-        "event_ids": [sibling_id(notification_id) for _ in kinds],
-        "event_kinds": kinds,
-        "event_deliveries": [None, *(delivery_id for delivery_id, _ in held)],
-        "event_reasons": ["", *(decision.reason for _, decision in held)],
-        "event_details": [orjson.dumps(detail).decode() for detail in details],
+        "kind": kind.value,
+        "delivery_id": delivery_id,
+        "reason": reason,
+        "detail": detail,
     }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 # Everything or nothing, in one round trip: whoever inserts the key writes the rest. An
 # expired key counts as new. When another transaction holds the key this waits for it
-# (lock_timeout bounds the wait) and inserts nothing.
+# (lock_timeout bounds the wait) and inserts nothing. Its lists come as JSON: twelve
+# arrays, which psycopg writes in Python, were a sixth of what an acceptance costs.
 ACCEPT = """
 WITH start AS (
   SELECT greatest(coalesce(%(send_at)s::timestamptz, app_now()), app_now()) AS send_at
@@ -37,10 +38,9 @@ WITH start AS (
   SELECT %(id)s, %(tenant_id)s, %(sealed)s FROM fresh
 ), target AS (
   SELECT t.*, send_at FROM start, fresh,
-    unnest(%(deliveries)s::uuid[], %(channels)s::smallint[], %(statuses)s::text[],
-           %(reasons)s::text[], %(address_ids)s::uuid[], %(addresses)s::bytea[],
-           %(address_keys)s::bytea[])
-      t(id, channel, status, reason, address_id, address_sealed, address_key)
+    json_to_recordset(%(targets)s::json)
+      t(id uuid, channel smallint, status text, reason text, address_id uuid,
+        address_sealed bytea, address_key bytea)
 ), fanned_out AS (
   INSERT INTO delivery (id, notification_id, tenant_id, channel, category, status,
                         address_id, address_sealed, address_key, expires_at,
@@ -60,10 +60,8 @@ WITH start AS (
                            reason, detail)
   SELECT e.id, %(tenant_id)s, e.kind, %(actor)s, %(id)s, e.delivery_id, e.reason,
          e.detail
-    FROM fresh, unnest(%(event_ids)s::uuid[], %(event_kinds)s::text[],
-                       %(event_deliveries)s::uuid[], %(event_reasons)s::text[],
-                       %(event_details)s::jsonb[])
-                  e(id, kind, delivery_id, reason, detail)
+    FROM fresh, json_to_recordset(%(events)s::json)
+                  e(id uuid, kind text, delivery_id uuid, reason text, detail jsonb)
 )
 SELECT count(*)::int FROM fresh
 """

@@ -7,8 +7,8 @@ the claim holds no lock for it and the call still follows within milliseconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.db import transaction
 
@@ -17,15 +17,22 @@ from audit.recorder import record_events
 from foundation.failpoints import failpoint
 from foundation.sealing import SealBroken
 from foundation.statements import Cursor, server_cursor
-from notifications.dispatch.judging import judge, local_channels, suppressed
+from notifications.dispatch.containment import AWAY, contained
+from notifications.dispatch.judging import judge, suppressed
 from notifications.dispatch.settling import ACTOR, Settlement, settle
 from notifications.dispatch.work import Work, load_work
 from notifications.metrics import observe_claim
 from notifications.retry_policy import NextStep
 from notifications.statuses import DeliveryStatus
-from notifications.transitions import begin_sending
+from notifications.transitions import (
+    BrokenInvariant,
+    Fence,
+    begin_sending,
+    clear_maybe_sent,
+)
 from notifications.transport.base import Transport
 from providers.base import OutboundMessage
+from providers.channels import Channel
 from templates.rendering import RenderFailed, render
 
 
@@ -43,9 +50,9 @@ class Outgoing:
 class ClaimedBatch:
     """What is to be sent, and what turned out not to be sendable."""
 
-    outgoing: list[Outgoing]
-    unsendable: list[Settlement]
-    size: int
+    outgoing: list[Outgoing] = field(default_factory=list)
+    unsendable: list[Settlement] = field(default_factory=list)
+    size: int = 0
 
 
 class Unsendable(Exception):
@@ -56,33 +63,72 @@ class Unsendable(Exception):
         self.step = step
 
 
-def claim_batch(transport: Transport, *, limit: int) -> ClaimedBatch:
+class ClaimFailed(Exception):
+    """An unforeseen error undid a claim; it names what had been claimed."""
+
+    def __init__(self, fences: Sequence[Fence]) -> None:
+        super().__init__(f"{len(fences)} deliveries")
+        self.delivery_ids = frozenset(fence.delivery_id for fence in fences)
+
+
+def claim_batch(
+    transport: Transport, *, room: Mapping[Channel, int], limit: int
+) -> ClaimedBatch:
     """Claim due work and settle at once what may not go out any more."""
     transport.fetch(limit=limit)
     claimed_at = time.monotonic()
-    with transaction.atomic(durable=True), server_cursor() as cursor:
-        fences = transport.claim(cursor, limit=limit)
-        if not fences:
-            return ClaimedBatch(outgoing=[], unsendable=[], size=0)
-        begun = begin_sending(cursor, fences, local_channels=local_channels())
-        sendable = _judge_all(cursor, load_work(cursor, begun))
+    fences: list[Fence] = []
+    sendable: list[Work] = []
+    with (
+        contained("claim_failed", passing=(*AWAY, BrokenInvariant)) as tried,
+        transaction.atomic(durable=True),
+        server_cursor() as cursor,
+    ):
+        fences = transport.claim(cursor, room=room, limit=limit)
+        if fences:
+            begun = begin_sending(cursor, fences)
+            sendable = _judge_all(cursor, load_work(cursor, begun))
+    if tried.error is not None:
+        raise ClaimFailed(fences) from tried.error
+    if not fences:
+        return ClaimedBatch()
     failpoint("consumer.after_claim")
     observe_claim(size=len(fences))
-    batch = ClaimedBatch(outgoing=[], unsendable=[], size=len(fences))
-    for work in sendable:
+    return _prepare_all(sendable, claimed_at=claimed_at, size=len(fences))
+
+
+def _prepare_all(
+    works: Sequence[Work], *, claimed_at: float, size: int
+) -> ClaimedBatch:
+    batch = ClaimedBatch(size=size)
+    for work in works:
+        step = NextStep(
+            status=DeliveryStatus.PARKED, reason="unrenderable", counted=False
+        )
         try:
-            batch.outgoing.append(
-                Outgoing(work=work, message=_message(work), claimed_at=claimed_at)
-            )
+            with contained("render_failed", passing=(Unsendable,)):
+                message = _message(work)
+                batch.outgoing.append(
+                    Outgoing(work=work, message=message, claimed_at=claimed_at)
+                )
+                continue
         except Unsendable as unsendable:
-            batch.unsendable.append(settlement_of(work, unsendable.step))
+            step = unsendable.step
+        batch.unsendable.append(settlement_of(work, step))
     return batch
 
 
 def _judge_all(cursor: Cursor, works: Sequence[Work]) -> list[Work]:
     """Record lost attempts, settle what policy stops, return what may be sent."""
-    record_events(
-        cursor, [_lost_attempt(work) for work in works if work.begun.is_taken_over]
+    lost = [work for work in works if work.begun.is_taken_over]
+    record_events(cursor, [_lost_attempt(work) for work in lost])
+    clear_maybe_sent(
+        cursor,
+        [
+            work.begun.delivery_id
+            for work in lost
+            if work.is_local and not work.begun.was_maybe_sent
+        ],
     )
     judged = [(work, judge(work)) for work in works]
     settle(
@@ -94,7 +140,7 @@ def _judge_all(cursor: Cursor, works: Sequence[Work]) -> list[Work]:
 
 def _lost_attempt(work: Work) -> AuditRecord:
     begun = work.begun
-    outcome = "not_sent" if begun.channel in local_channels() else "unknown"
+    outcome = "not_sent" if work.is_local else "unknown"
     return AuditRecord(
         kind=EventKind.DELIVERY_ATTEMPT_LOST,
         tenant_id=begun.tenant_id,

@@ -12,9 +12,6 @@ from notifications.dispatch.work import Work
 from notifications.retry_policy import Attempt, NextStep, RetryPolicy, after_unknown
 from notifications.statuses import DeliveryStatus
 from preferences.policy import Verdict, decide
-from providers.base import LocalAdapter
-from providers.channels import Channel
-from providers.registry import UnknownProvider, adapter_class
 from tenants.categories import Category
 
 
@@ -22,18 +19,6 @@ from tenants.categories import Category
 def retry_policy(category: str) -> RetryPolicy:
     """Return the category's policy of the settings."""
     return RetryPolicy(**settings.RETRY_POLICIES[category])
-
-
-@cache
-def local_channels() -> tuple[int, ...]:
-    """List the channels whose message settle writes: never an unknown outcome."""
-    return tuple(
-        channel.value
-        for channel in Channel
-        if issubclass(
-            adapter_class(settings.PROVIDER_ROUTES[channel.key]), LocalAdapter
-        )
-    )
 
 
 def attempt_of(work: Work, *, now: datetime) -> Attempt:
@@ -44,19 +29,11 @@ def attempt_of(work: Work, *, now: datetime) -> Attempt:
         channel=work.channel,
         number=begun.attempt_count + 1,
         maybe_sent=begun.maybe_sent,
-        retry_is_safe=_is_retry_safe(work.provider),
+        retry_is_safe=work.adapter is not None and work.adapter.accepts_idempotency_key,
         now=now,
         retry_until=begun.retry_until,
         expires_at=begun.expires_at,
     )
-
-
-def _is_retry_safe(provider: str) -> bool:
-    try:
-        return adapter_class(provider).accepts_idempotency_key
-    except UnknownProvider:
-        # The gateway will call it a fault of the account; the batch must not die of it.
-        return False
 
 
 def judge(work: Work) -> NextStep | None:
@@ -95,7 +72,7 @@ def _after_lost_attempt(work: Work) -> NextStep | None:
         return NextStep(
             status=DeliveryStatus.DEAD, reason="attempts_used_up", counted=False
         )
-    if begun.channel in local_channels():
+    if work.is_local:
         return None
     lost = replace(
         attempt_of(work, now=begun.now),

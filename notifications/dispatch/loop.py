@@ -8,49 +8,40 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
-from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import TypeVar
 from uuid import UUID
 
-import psycopg
 import structlog
-from django.db import (
-    InterfaceError,
-    OperationalError,
-    connections,
-    transaction,
-)
+from django.db import transaction
 
 from foundation.failpoints import failpoint
 from foundation.statements import server_cursor
 from notifications import outbox
-from notifications.dispatch.claiming import ClaimedBatch, Outgoing, claim_batch
+from notifications.dispatch.claiming import (
+    ClaimedBatch,
+    ClaimFailed,
+    Outgoing,
+    claim_batch,
+)
+from notifications.dispatch.containment import AWAY, contained
+from notifications.dispatch.database_thread import DatabaseThread
 from notifications.dispatch.sending import send
 from notifications.dispatch.settling import Settlement, settle_batch
 from notifications.transitions import BrokenInvariant
-from notifications.transport.base import Transport
+from notifications.transport.base import Subscription, Transport
 from notifications.worker import Stop
+from providers.channels import Channel
 from providers.gateway import Gateway
 
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
 
 SETTLE_BATCH = 500
 SETTLE_AFTER_SECONDS = 0.02
 SET_ASIDE = timedelta(minutes=10)
-_LONGEST_OUTAGE_PAUSE = 5.0
-# Django's words for it and the driver's own, which server-side cursors raise.
-_AWAY = (
-    OperationalError,
-    InterfaceError,
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,93 +57,137 @@ class Consumer:
     """Claim, send and settle until asked to stop (or, once, until nothing is due)."""
 
     def __init__(
-        self, *, transport: Transport, stop: Stop, pace: Pace, lease: timedelta
+        self,
+        *,
+        transport: Transport,
+        subscription: Subscription,
+        stop: Stop,
+        pace: Pace,
     ) -> None:
         self._transport = transport
+        self._subscription = subscription
         self._stop = stop
         self._pace = pace
-        self._lease = lease
         self._gateway = Gateway()
-        self._database = ThreadPoolExecutor(1, thread_name_prefix="database")
+        self._database = DatabaseThread(stop=stop)
         self._outcomes: asyncio.Queue[Settlement] = asyncio.Queue()
-        self._in_flight: set[asyncio.Task[None]] = set()
-        self._settled_at = time.monotonic()
+        self._calls: set[asyncio.Task[None]] = set()
+        self._unsettled: Counter[Channel] = Counter()
+        self._progress = asyncio.Event()
+        # Claims of one delivery each that are left after an unforeseen error.
+        self._careful = 0
+
+    def is_ready(self) -> bool:
+        """Tell whether the database answered within the last half minute."""
+        return self._database.answered_within(timedelta(seconds=30))
 
     async def run(self, *, once: bool = False) -> None:
         """Consume; returns when everything claimed has been settled."""
         settler = asyncio.create_task(self._settle_outcomes())
         try:
-            await self._claim_until_stopped(once=once)
-            await self._drain()
+            claims = asyncio.create_task(self._claim_until_stopped(once=once))
+            # The settler ends by an error alone: nothing can be settled any more.
+            await asyncio.wait({claims, settler}, return_when=asyncio.FIRST_COMPLETED)
+            if settler.done():
+                claims.cancel()
+                settler.result()
+            try:
+                claims.result()
+            finally:
+                await self._drain(settler)
         finally:
             settler.cancel()
             await asyncio.gather(settler, return_exceptions=True)
             await self._gateway.aclose()
-            await self._on_database(connections.close_all)
-            self._database.shutdown()
+            await self._database.close()
             self._transport.close()
-
-    def is_ready(self) -> bool:
-        """Tell whether the database answered within the last half minute."""
-        return time.monotonic() - self._settled_at < 30
 
     async def _claim_until_stopped(self, *, once: bool) -> None:
         pause = self._pace.busy_pause
         while not self._stop.asked:
-            room = self._pace.window - len(self._in_flight) - self._outcomes.qsize()
-            if room < max(self._pace.window // 10, 1):
-                await self._wait_for_room()
+            room, was_idle = self._room(), not self._unsettled.total()
+            if not any(room.values()) or self._window_room() < self._least_room:
+                await self._wait_for_progress()
                 continue
-            batch = await self._claim(room)
+            limit = 1 if self._careful else self._window_room()
+            batch = await self._claim(room, limit)
             self._start(batch)
-            if batch.size == room:
+            if batch.size == limit:
                 continue
             if batch.size == 0:
-                if once and not self._in_flight and self._outcomes.empty():
+                # Only a claim with all the room says that nothing at all is due.
+                if once and was_idle:
                     return
                 pause = min(pause * 2, self._pace.idle_pause)
             else:
                 pause = self._pace.busy_pause
             await asyncio.sleep(pause)
 
-    async def _claim(self, room: int) -> ClaimedBatch:
+    @property
+    def _least_room(self) -> int:
+        """A claim for a handful costs as much as one for many."""
+        return max(self._pace.window // 10, 1)
+
+    def _window_room(self) -> int:
+        return self._pace.window - self._unsettled.total()
+
+    def _room(self) -> dict[Channel, int]:
+        """Say how much of each channel may be claimed.
+
+        One channel whose provider hangs fills at most half of the window.
+        """
+        channels = self._subscription.channels
+        is_shared = len(channels) > 1
+        share = max(self._pace.window // 2, 1) if is_shared else self._pace.window
+        free = self._window_room()
+        return {
+            channel: max(min(share - self._unsettled[channel], free), 0)
+            for channel in channels
+        }
+
+    async def _claim(self, room: dict[Channel, int], limit: int) -> ClaimedBatch:
+        """Claim through outages; put off, loudly, what cannot be claimed."""
+        self._careful = max(self._careful - 1, 0)
         try:
-            return await self._through_outages(
-                partial(claim_batch, self._transport, limit=room)
+            batch = await self._database.through_outages(
+                partial(claim_batch, self._transport, room=room, limit=limit),
+                patience=timedelta(0),
             )
         except BrokenInvariant as broken:
-            # One impossible row must not stop its lane: it is put off, loudly.
-            log.exception(
-                "broken_invariant", deliveries=sorted(map(str, broken.delivery_ids))
-            )
-            await self._through_outages(partial(_set_aside, broken.delivery_ids))
-            return ClaimedBatch(
-                outgoing=[], unsendable=[], size=len(broken.delivery_ids)
-            )
+            log.exception("broken_invariant")
+            return await self._set_aside(broken.delivery_ids)
+        except ClaimFailed as failed:
+            if len(failed.delivery_ids) == 1:
+                return await self._set_aside(failed.delivery_ids)
+            self._careful = len(failed.delivery_ids)
+            return ClaimedBatch(size=limit)
+        return batch or ClaimedBatch()
+
+    async def _set_aside(self, delivery_ids: Collection[UUID]) -> ClaimedBatch:
+        await self._database.through_outages(
+            partial(_set_aside, delivery_ids), patience=timedelta(0)
+        )
+        return ClaimedBatch(size=len(delivery_ids))
 
     def _start(self, batch: ClaimedBatch) -> None:
         for settlement in batch.unsendable:
+            self._unsettled[settlement.channel] += 1
             self._outcomes.put_nowait(settlement)
         for outgoing in batch.outgoing:
-            task = asyncio.create_task(self._send(outgoing))
-            self._in_flight.add(task)
-            task.add_done_callback(self._in_flight.discard)
+            self._unsettled[outgoing.work.channel] += 1
+            call = asyncio.create_task(self._send(outgoing))
+            self._calls.add(call)  # asyncio itself keeps no hold of it
+            call.add_done_callback(self._calls.discard)
 
     async def _send(self, outgoing: Outgoing) -> None:
         settlement = await send(
             outgoing,
             gateway=self._gateway,
-            lease=self._lease,
+            lease=self._subscription.lease,
             spread=random.random(),  # noqa: S311 - jitter
         )
         failpoint("consumer.after_call")
         self._outcomes.put_nowait(settlement)
-
-    async def _wait_for_room(self) -> None:
-        if self._in_flight:
-            await asyncio.wait(self._in_flight, return_when=asyncio.FIRST_COMPLETED)
-        else:
-            await asyncio.sleep(self._pace.busy_pause)
 
     async def _settle_outcomes(self) -> None:
         while True:
@@ -160,38 +195,34 @@ class Consumer:
             await asyncio.sleep(SETTLE_AFTER_SECONDS)
             while len(batch) < SETTLE_BATCH and not self._outcomes.empty():
                 batch.append(self._outcomes.get_nowait())
-            await self._through_outages(partial(settle_batch, batch))
+            await self._settle(batch)
             self._transport.acknowledge([known.fence for known in batch])
-            for _ in batch:
-                self._outcomes.task_done()
+            self._unsettled.subtract(known.channel for known in batch)
+            self._progress.set()
 
-    async def _drain(self) -> None:
+    async def _settle(self, batch: list[Settlement]) -> None:
+        """Settle; what cannot be settled is found by halving and left to its lease."""
+        with contained("settle_failed", passing=AWAY, size=len(batch)) as tried:
+            await self._database.through_outages(
+                partial(settle_batch, batch), patience=self._subscription.lease
+            )
+        if tried.error is not None and len(batch) > 1:
+            middle = len(batch) // 2
+            await self._settle(batch[:middle])
+            await self._settle(batch[middle:])
+
+    async def _wait_for_progress(self) -> None:
+        self._progress.clear()
+        await self._progress.wait()
+
+    async def _drain(self, settler: asyncio.Task[None]) -> None:
         """Finish what is in flight; provider calls end by their own time limits."""
-        while self._in_flight:
-            await asyncio.wait(self._in_flight)
-        await self._outcomes.join()
-
-    async def _through_outages(self, work: Callable[[], T]) -> T:
-        """Do database work, waiting out a database that is away.
-
-        What was claimed meanwhile runs into its lease and is taken over; settling it
-        late changes nothing and leaves a trace.
-        """
-        pause = 0.1
-        while True:
-            try:
-                result = await self._on_database(work)
-            except _AWAY as away:
-                log.warning("database_unavailable", error=type(away).__name__)
-                await self._on_database(connections.close_all)
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_OUTAGE_PAUSE)
-            else:
-                self._settled_at = time.monotonic()
-                return result
-
-    async def _on_database(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._database, work)
+        while self._unsettled.total() and not settler.done():
+            waiting = asyncio.create_task(self._wait_for_progress())
+            await asyncio.wait({waiting, settler}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+        if settler.done():
+            settler.result()
 
 
 def _set_aside(delivery_ids: Collection[UUID]) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
-import structlog
-
 from notifications.dispatch.claiming import Outgoing, settlement_of
+from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import attempt_of, retry_policy
 from notifications.dispatch.settling import Settlement
 from notifications.metrics import observe_attempt
@@ -16,8 +14,6 @@ from notifications.retry_policy import NextStep, next_step
 from notifications.statuses import DeliveryStatus
 from providers.base import LocalAdapter, SendResult, Verdict
 from providers.gateway import Gateway
-
-log = structlog.get_logger(__name__)
 
 # Two processes' clocks never agree to the microsecond: what is this close to the end
 # of its lease is left to whoever takes it over.
@@ -34,8 +30,15 @@ async def send(
         call = gateway.account(work.provider).timeout
         _check_time(outgoing, call=call, lease=lease)
 
+    # The call may have gone out before an adapter with a bug fell over.
+    result = Verdict.UNKNOWN.result(code="adapter_error")
     try:
-        result = await _call(outgoing, gateway, just_before)
+        with contained("adapter_failed", passing=(_TooLate,), provider=work.provider):
+            result = _checked(
+                await gateway.send(
+                    outgoing.message, alias=work.provider, just_before=just_before
+                )
+            )
     except _TooLate as late:
         return settlement_of(work, late.step)
     observe_attempt(channel=work.channel.key, outcome=result.outcome.value)
@@ -68,19 +71,10 @@ class _TooLate(Exception):
         self.step = step
 
 
-async def _call(
-    outgoing: Outgoing, gateway: Gateway, just_before: Callable[[], None]
-) -> SendResult:
-    try:
-        return await gateway.send(
-            outgoing.message, alias=outgoing.work.provider, just_before=just_before
-        )
-    except _TooLate:
-        raise
-    except Exception:  # a bug in an adapter must not take the consumer down
-        # The call may have gone out before the adapter fell over.
-        log.exception("adapter_failed", provider=outgoing.work.provider)
-        return Verdict.UNKNOWN.result(code="adapter_error")
+def _checked(result: SendResult) -> SendResult:
+    if not isinstance(result, SendResult):
+        raise TypeError(f"an adapter answered {type(result).__name__}")
+    return result
 
 
 def _check_time(outgoing: Outgoing, *, call: timedelta, lease: timedelta) -> None:

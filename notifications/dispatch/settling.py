@@ -68,7 +68,7 @@ def settle(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
     if not settlements:
         return
     owned = outbox.lock_owned(cursor, [known.fence for known in settlements])
-    won = [known for known in settlements if known.fence.delivery_id in owned]
+    won = [known for known in settlements if known.fence in owned]
     finished = [known for known in won if known.step.status in FINISHED]
     unfinished = [known for known in won if known.step.status not in FINISHED]
     outbox.delete(cursor, [known.fence.delivery_id for known in finished])
@@ -114,7 +114,7 @@ def _persist_items(won: Sequence[Settlement]) -> None:
             adapter.persist(cursor, batch)
 
 
-def _event(settlement: Settlement, owned: set[UUID]) -> AuditRecord:
+def _event(settlement: Settlement, owned: set[Fence]) -> AuditRecord:
     step, result = settlement.step, settlement.result
     detail: dict[str, object] = {"channel": settlement.channel.key}
     if settlement.provider:
@@ -137,8 +137,8 @@ def _event(settlement: Settlement, owned: set[UUID]) -> AuditRecord:
     )
 
 
-def _event_kind(settlement: Settlement, owned: set[UUID]) -> EventKind:
-    if settlement.fence.delivery_id not in owned:
+def _event_kind(settlement: Settlement, owned: set[Fence]) -> EventKind:
+    if settlement.fence not in owned:
         return EventKind.DELIVERY_LATE_ANSWER
     if settlement.step.status is not DeliveryStatus.PENDING:
         return _KINDS[settlement.step.status]
@@ -147,9 +147,9 @@ def _event_kind(settlement: Settlement, owned: set[UUID]) -> EventKind:
     return EventKind.DELIVERY_SNOOZED
 
 
-def _observe(settlements: Sequence[Settlement], owned: set[UUID]) -> None:
+def _observe(settlements: Sequence[Settlement], owned: set[Fence]) -> None:
     for known in settlements:
-        if known.fence.delivery_id in owned:
+        if known.fence in owned:
             observe_settled(channel=known.channel.key, status=known.step.status.value)
         else:
             observe_lost_claim()

@@ -12,7 +12,9 @@ from foundation.statements import Cursor
 from notifications.transitions import Begun, BrokenInvariant, Fence
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
+from providers.base import Adapter, LocalAdapter
 from providers.channels import Channel
+from providers.registry import UnknownProvider, adapter_class
 from providers.routing import RouteTable, load_routes
 from templates.catalog import PinnedVersion, load_versions
 from tenants import data_keys
@@ -30,7 +32,14 @@ class Work:
     profile: Profile
     version: PinnedVersion
     provider: str
+    # None where the settings know no such provider; the gateway says so.
+    adapter: type[Adapter] | None
     sealed_content: bytes | None
+
+    @property
+    def is_local(self) -> bool:
+        """Tell whether settle itself delivers it: then no outcome is ever unknown."""
+        return self.adapter is not None and issubclass(self.adapter, LocalAdapter)
 
     @property
     def fence(self) -> Fence:
@@ -91,6 +100,13 @@ def load_work(cursor: Cursor, begun: Sequence[Begun]) -> list[Work]:
     channels = {Channel(row.channel) for row in begun}
     profiles = load_profiles(people, channels=channels)
     versions = load_versions({known[1] for known in notifications.values()})
+    unpinned = {
+        row.delivery_id
+        for row in begun
+        if notifications[row.notification_id][1] not in versions
+    }
+    if unpinned:
+        raise BrokenInvariant(unpinned)
     routes = load_routes({row.tenant_id for row in begun})
     return [
         _work(row, notifications[row.notification_id], profiles, versions, routes)
@@ -108,6 +124,7 @@ def _work(
     user_id, version_id, locale, is_test, sealed = notification
     channel = Channel(begun.channel)
     profile = profiles[begun.tenant_id, user_id]
+    provider = routes.alias(tenant_id=begun.tenant_id, channel=channel, is_test=is_test)
     return Work(
         begun=begun,
         channel=channel,
@@ -116,8 +133,14 @@ def _work(
         is_test=is_test,
         profile=profile,
         version=versions[version_id],
-        provider=routes.alias(
-            tenant_id=begun.tenant_id, channel=channel, is_test=is_test
-        ),
+        provider=provider,
+        adapter=_adapter(provider),
         sealed_content=sealed,
     )
+
+
+def _adapter(provider: str) -> type[Adapter] | None:
+    try:
+        return adapter_class(provider)
+    except UnknownProvider:
+        return None

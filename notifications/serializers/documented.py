@@ -217,6 +217,12 @@ class ListQuerySerializer(StrictSerializer):
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
 
+class CancelSerializer(StrictSerializer):
+    """What cancelling takes: nothing but a key."""
+
+    idempotency_key = StrictCharField(required=False, allow_null=True, allow_blank=True)
+
+
 class ChannelResultSerializer(serializers.Serializer[Any]):
     delivery_id = serializers.CharField()
     channel = serializers.ChoiceField(CHANNELS)

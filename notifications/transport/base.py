@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -34,8 +35,11 @@ class Transport(Protocol):
         """Bring at most `limit` pieces of work within reach; outside of any
         transaction, since it may wait for a network."""
 
-    def claim(self, cursor: Cursor, *, limit: int) -> list[Fence]:
-        """Win fetched work on its outbox rows, within the caller's transaction."""
+    def claim(
+        self, cursor: Cursor, *, room: Mapping[Channel, int], limit: int
+    ) -> list[Fence]:
+        """Win fetched work on its outbox rows, within the caller's transaction: at
+        most `room` of each channel, at most `limit` in all."""
 
     def acknowledge(self, fences: list[Fence]) -> None:
         """Take note that these claims are settled."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from django.db import transaction
 
 from foundation.statements import Cursor
 from notifications.outbox import Poll, poll_and_claim
@@ -36,20 +39,26 @@ class PostgresTransport:
     def fetch(self, *, limit: int) -> None:
         """Do nothing: the work is already where it is claimed."""
 
-    def claim(self, cursor: Cursor, *, limit: int) -> list[Fence]:
+    def claim(
+        self, cursor: Cursor, *, room: Mapping[Channel, int], limit: int
+    ) -> list[Fence]:
         """Claim due rows of every class subscribed to, the higher classes first."""
         if time.monotonic() - self._floors_since > _FLOOR_IGNORED_EVERY_SECONDS:
             self._floors.clear()
             self._floors_since = time.monotonic()
         claimed: list[Fence] = []
+        left = dict(room)
         for priority in sorted(self._subscription.priorities):
-            room = self._room_for(priority, limit - len(claimed))
+            free = self._room_for(priority, limit - len(claimed))
             for channel in self._channels_in_turn():
-                if room <= 0:
-                    break
-                taken = self._claim_class(cursor, priority, channel, room)
+                if min(free, left[channel]) <= 0:
+                    continue
+                taken = self._claim_class(
+                    cursor, priority, channel, min(free, left[channel])
+                )
                 claimed += taken
-                room -= len(taken)
+                free -= len(taken)
+                left[channel] -= len(taken)
         self._turn += 1
         return claimed
 
@@ -63,7 +72,7 @@ class PostgresTransport:
         low_is_served = Priority.LOW in self._subscription.priorities
         if priority is Priority.LOW or not low_is_served:
             return room
-        return room - max(room // _LOW_SHARE, 1)
+        return room - min(max(room // _LOW_SHARE, 1), room - 1)
 
     def _channels_in_turn(self) -> Iterator[Channel]:
         """Begin with another channel each time, so that none fills every batch."""
@@ -88,5 +97,8 @@ class PostgresTransport:
         )
         if now is not None and len(fences) < room:
             # Everything due was taken: what is older than the trail is gone.
-            self._floors[lane] = now - _FLOOR_TRAILS
+            # Not before the COMMIT: a claim that is undone leaves them all due.
+            transaction.on_commit(
+                partial(self._floors.__setitem__, lane, now - _FLOOR_TRAILS)
+            )
         return fences

@@ -89,6 +89,8 @@ def test_a_worker_paused_between_claim_and_call_does_not_call_after_its_lease(
     notification_id = api.accept()
     process = consumer_process(
         "--once",
+        # A lease so short is refused by the system checks, rightly.
+        "--skip-checks",
         NOTIFY_FAILPOINTS="consumer.after_claim=stop",
         CLAIM_LEASE_SECONDS="1",
     )

@@ -137,7 +137,7 @@ def test_a_settle_that_waits_for_a_lock_that_is_rolled_back_still_wins(committed
     locked.wait(timeout=20)
     threading.Timer(0.3, release.set).start()
     with transaction.atomic(), server_cursor() as cursor:
-        assert outbox.lock_owned(cursor, [fence]) == {fence.delivery_id}
+        assert outbox.lock_owned(cursor, [fence]) == {fence}
     holder.join()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -39,7 +40,7 @@ SELECT uuidv7(), tenant_id, 'delivery.sent', 'test', notification_id, id, '', '{
 ANALYZE notification, delivery
 """
 NOW = datetime.now(UTC)
-DAY = {
+DAY: dict[str, Any] = {
     "created_from": NOW - timedelta(hours=23),
     "created_to": NOW + timedelta(hours=1),
 }
@@ -74,11 +75,12 @@ def leaves(committed, owner) -> list[str]:
 
 def scans(leaves: list[str]) -> int:
     """Count this session's sequential scans that the statistics do not show yet."""
-    return query(
+    found: int = query(
         "SELECT sum(seq_scan)::int AS n FROM pg_stat_xact_user_tables"
         " WHERE relname = ANY (%s)",
         leaves,
     )[0]["n"]
+    return found
 
 
 @transaction.atomic

@@ -88,7 +88,8 @@ def test_low_gets_a_tenth_of_a_batch_that_normal_could_fill():
         )
     )
     with server_cursor() as cursor:
-        fences = transport.claim(cursor, limit=20)
+        room = dict.fromkeys(Channel, 20)
+        fences = transport.claim(cursor, room=room, limit=20)
 
     assert len(fences) == 20
     with connection.cursor() as cursor:

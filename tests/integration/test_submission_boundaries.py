@@ -33,11 +33,11 @@ def test_an_expiry_that_comes_while_accepting_is_a_refusal(plain_api):
 @contextmanager
 def detached(owner: psycopg.Connection, leaf: str) -> Iterator[None]:
     """Take a partition away for a while."""
-    parent, bounds = owner.execute(
+    ((parent, bounds),) = owner.execute(
         "SELECT inhparent::regclass::text, pg_get_expr(relpartbound, oid)"
         " FROM pg_class JOIN pg_inherits ON inhrelid = oid WHERE relname = %s",
         [leaf],
-    ).fetchone()
+    ).fetchall()
     owner.execute(f"ALTER TABLE {parent} DETACH PARTITION {leaf}")
     try:
         yield

@@ -24,7 +24,7 @@ def at(status):
 
 
 def begin(cursor, delivery_id):
-    transitions.begin_sending(cursor, [Fence(delivery_id, OWN + 1)], local_channels=[4])
+    transitions.begin_sending(cursor, [Fence(delivery_id, OWN + 1)])
 
 
 def settle_to(target):

@@ -256,7 +256,9 @@ mutation = st.one_of(
     )
 )
 mutations = st.lists(mutation, max_size=3).map(dict)
-surplus = st.just({}) | st.dictionaries(text, scalar, max_size=1)
+surplus: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.just({}), st.dictionaries(text, scalar, max_size=1)
+)
 
 
 @settings(deadline=None)  # the machine may be busy

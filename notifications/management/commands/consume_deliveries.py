@@ -72,4 +72,6 @@ def build_consumer(
     )(subscription)
     high = Priority.HIGH in subscription.priorities
     pace = Pace(window=window, idle_pause=HIGH_IDLE_PAUSE if high else 0.2)
-    return Consumer(transport=transport, stop=stop, pace=pace, lease=subscription.lease)
+    return Consumer(
+        transport=transport, subscription=subscription, stop=stop, pace=pace
+    )
