@@ -52,7 +52,7 @@ check: $(DEV) ## format, lint, types, import contracts, migrations, settings, st
 .PHONY: bench
 bench: $(DEV) ## one benchmark: make bench NAME=accept
 	@test -n "$(NAME)" || { echo "name one: make bench NAME=accept" >&2; exit 2; }
-	@$(BIN)/python -m benchmarks.$(NAME)
+	@$(BIN)/python -m benchmarks $(NAME) $(ARGS)
 
 .PHONY: stack
 stack: $(RUN) ## a throw-away PostgreSQL and Valkey; prints the variables that lead to it

@@ -105,7 +105,7 @@ def _check_same_rows(bench: Bench) -> None:
     begin = _floor()
     left = []
     for server in bench.servers:
-        outcome = _measure(bench, _load(bench, server, seconds=1.0, connections=1))
+        outcome = _measure(bench, _load(bench, server, seconds=3.0, connections=1))
         # One connection: the order of ids is that of the people asked for.
         ids = sorted(map(notification_id, outcome.accepted))[:40]
         left.append([rows_of(bench.ground.database, each) for each in ids])

@@ -44,7 +44,7 @@ def wait_until_quiet(*, seconds: float) -> None:
 def describe(database_url: str) -> dict[str, Any]:
     """Report the machine and the database; raise where the database is not durable."""
     with psycopg.connect(database_url) as connection:
-        settings = dict(connection.execute(_CHANGED_SETTINGS).fetchall())
+        changed = connection.execute(_CHANGED_SETTINGS).fetchall()
         durability = {name: _show(connection, name) for name in DURABLE}
         checksums = _show(connection, "data_checksums")
         postgresql = _show(connection, "server_version")
@@ -60,7 +60,7 @@ def describe(database_url: str) -> dict[str, Any]:
             "postgresql": postgresql,
             **{package: version(package) for package in PACKAGES},
         },
-        "postgresql": {**durability, "data_checksums": checksums, **settings},
+        "postgresql": {**durability, "data_checksums": checksums, **dict(changed)},
     }
 
 

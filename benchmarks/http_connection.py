@@ -38,7 +38,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is not one
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is not one
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._on_loss(f"the server closed a connection: {exc or 'end of file'}")

@@ -146,7 +146,7 @@ class _Shift:
     async def _tick(self, rate: float) -> None:
         """Make requests due by the clock until the time is over."""
         start = time.perf_counter()
-        count, total = 0, int(rate * (self._until - start))
+        count, total = 0, round(rate * (self._load.warm_up + self._load.seconds))
         while count < total:
             self._check()
             now = time.perf_counter()

@@ -85,12 +85,13 @@ SELECT d.id, 'tenant ' || d.tenant_id
     ),
     Invariant(
         name="I2.key_has_its_notification",
-        promise="A key that was answered 202 has a notification of its tenant.",
+        promise="The notification that a kept answer names is there, and the tenant's.",
         breaches="""
 SELECT k.resource, 'key of tenant ' || k.tenant_id
   FROM idempotency_key k LEFT JOIN notification n
     ON n.id = k.resource AND n.tenant_id = k.tenant_id
- WHERE k.resource >= %(floor)s AND k.status_code = 202 AND n.id IS NULL""",
+ WHERE k.resource >= %(floor)s AND n.id IS NULL
+   AND position('"notification_id"'::bytea IN k.response) > 0""",
     ),
     Invariant(
         name="I3.one_key_one_notification",

@@ -123,7 +123,8 @@ def test_a_claim_that_fails_for_one_delivery_goes_on_with_the_others(
         api.accept(idempotency_key=f"innocent-{number}") for number in range(5)
     ]
     query(
-        "UPDATE delivery SET status = 'sending' WHERE category = 'marketing' RETURNING 1"
+        "UPDATE delivery SET status = 'sending' WHERE category = 'marketing'"
+        " RETURNING 1"
     )
     settings.RETRY_POLICIES = {
         name: policy

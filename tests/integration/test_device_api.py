@@ -6,7 +6,6 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from foundation.ids import new_id, public_id
 from preferences.models import Device
 from preferences.profiles import load_profiles
 from providers.channels import Channel
@@ -121,7 +120,7 @@ def test_a_device_of_another_user_or_tenant_is_absent(service: Client) -> None:
     assert Device.objects.count() == 1
 
 
-@pytest.mark.parametrize("device_id", [public_id("dev", new_id()), "dev_x", "7"])
+@pytest.mark.parametrize("device_id", ["dev_01M8P66PA7EG0B0C5HHQKE1G1D", "dev_x", "7"])
 def test_an_unknown_device_is_absent(service: Client, device_id: str) -> None:
     register(service, "usr_201")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from foundation.ids import new_id, public_id
+from foundation.ids import public_id
 from inbox.models import InboxItem
 from tenants.models import Tenant
 from tenants.scopes import Audience
@@ -147,7 +147,7 @@ def test_a_message_of_another_user_or_tenant_is_absent(
     assert not InboxItem.objects.filter(read_at__isnull=False).exists()
 
 
-@pytest.mark.parametrize("message_id", [public_id("msg", new_id()), "msg_x", "7"])
+@pytest.mark.parametrize("message_id", ["msg_01M8P66Q20EN990QTJ7CGC9EHX", "msg_x", "7"])
 def test_an_unknown_message_is_absent(service: Client, message_id: str) -> None:
     assert read_by_id(service, message_id).status_code == 404
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,7 +34,7 @@ UNKNOWN = SendResult(outcome=Outcome.UNKNOWN)
 
 
 def attempt(**changes):
-    facts = {
+    facts: dict[str, Any] = {
         "category": Category.TRANSACTIONAL,
         "channel": Channel.EMAIL,
         "number": 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +93,7 @@ def _lead(
     ]
 
 
-def _addresses(channel: Channel, recipient: Recipient) -> list[Address | Device]:
+def _addresses(channel: Channel, recipient: Recipient) -> Sequence[Address | Device]:
     if channel is Channel.PUSH:
         return list(recipient.devices.all())
     return [each for each in recipient.addresses.all() if each.channel == channel][:1]

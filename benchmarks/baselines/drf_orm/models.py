@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 
 from foundation.database_clock import AppNow
@@ -20,6 +22,8 @@ class IdempotencyKey(models.Model):
     response = models.BinaryField(null=True)
     created_at = models.DateTimeField(db_default=AppNow())
     expires_at = models.DateTimeField()
+
+    objects: ClassVar[models.Manager[IdempotencyKey]] = models.Manager()
 
     class Meta:
         managed = False
