@@ -38,7 +38,7 @@ def sibling_id(origin: UUID) -> UUID:
 
 def floor_id(moment: datetime) -> UUID:
     """Return the smallest id that a UUIDv7 minted at this moment can have."""
-    return UUID(int=int(moment.timestamp() * 1000) << 80)
+    return UUID(int=max(int(moment.timestamp() * 1000), 0) << 80)
 
 
 def sibling_bounds(origin: UUID) -> tuple[UUID, UUID]:
