@@ -180,14 +180,19 @@ class Consumer:
             call.add_done_callback(self._calls.discard)
 
     async def _send(self, outgoing: Outgoing) -> None:
-        settlement = await send(
-            outgoing,
-            gateway=self._gateway,
-            lease=self._subscription.lease,
-            spread=random.random(),  # noqa: S311 - jitter
-        )
-        failpoint("consumer.after_call")
-        self._outcomes.put_nowait(settlement)
+        channel = outgoing.work.channel
+        with contained("send_failed", channel=channel.key) as tried:
+            settlement = await send(
+                outgoing,
+                gateway=self._gateway,
+                lease=self._subscription.lease,
+                spread=random.random(),  # noqa: S311 - jitter
+            )
+            failpoint("consumer.after_call")
+            self._outcomes.put_nowait(settlement)
+        if tried.error is not None:  # left to its lease, and no room lost
+            self._unsettled[channel] -= 1
+            self._progress.set()
 
     async def _settle_outcomes(self) -> None:
         while True:
