@@ -8,7 +8,7 @@ delivers beside it.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from secrets import token_hex
@@ -149,7 +149,7 @@ def _find_maxima(bench: Bench, *, replay_every: int) -> list[Spread]:
 def _measure_latency(bench: Bench, *, rate: float) -> float:
     """Return our 99th percentile in ms at this rate while a consumer delivers."""
     ground, server = bench.ground, bench.servers[0]
-    ground.crew.start("consumer", [*MANAGE, "consume_deliveries"])
+    consumer = ground.crew.start("consumer", [*MANAGE, "consume_deliveries"])
     load = _load(
         bench,
         server,
@@ -158,7 +158,8 @@ def _measure_latency(bench: Bench, *, rate: float) -> float:
         rate=rate,
         connections=4 * bench.options.connections,
     )
-    outcome = _measure(bench, load, side=server.name, loop="open", offered=rate)
+    about = {"side": server.name, "loop": "open", "offered": rate}
+    outcome = _measure(bench, load, beside={"consumer": consumer.pid}, **about)
     report(queued_at_the_end=_queued(ground.database))
     ground.crew.wait_until(
         lambda: _queued(ground.database) == 0,
@@ -183,12 +184,22 @@ def _load(bench: Bench, server: Server, **options: Any) -> Load:
     )
 
 
-def _measure(bench: Bench, load: Load, **about: Any) -> Outcome:
+def _measure(
+    bench: Bench,
+    load: Load,
+    *,
+    beside: Mapping[str, int] | None = None,
+    **about: Any,
+) -> Outcome:
     """Measure from a checkpoint on; then hold the rows against the answers."""
     bench.ground.checkpoint()
     floor = _floor()
     server = next(each for each in bench.servers if each.port == load.port)
-    roots = {"server": server.pid, "postgres": bench.ground.postgres_pid}
+    roots = {
+        "server": server.pid,
+        "postgres": bench.ground.postgres_pid,
+        **(beside or {}),
+    }
     measured = measure(load, roots=roots)
     check_accepted(
         bench.ground.database,

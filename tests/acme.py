@@ -122,11 +122,12 @@ def consume() -> Callable[..., None]:
 @pytest.fixture
 def consumer_process(
     database_env: Mapping[str, str],
-) -> Callable[..., subprocess.Popen[str]]:
+) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start `consume_deliveries` as a process of its own, as operators do."""
+    started: list[subprocess.Popen[str]] = []
 
     def start(*options: str, **environment: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "manage.py", "consume_deliveries", *options],
             cwd=ROOT,
             env={**database_env, **environment},
@@ -134,8 +135,14 @@ def consumer_process(
             stderr=subprocess.STDOUT,
             text=True,
         )
+        started.append(process)
+        return process
 
-    return start
+    yield start
+    for process in started:
+        # SIGKILL ends a stopped one too; what a failed test left must not live on.
+        process.kill()
+        process.communicate()
 
 
 def deliveries(notification_id: str) -> list[dict[str, Any]]:
