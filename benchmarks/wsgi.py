@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
-HEADER = "X-Benchmark-Server"
+from benchmarks.serving import HEADER
 
 _django = get_wsgi_application()
 _identity = (HEADER, f"{os.environ['BENCHMARK_IDENTITY']}-{os.getpid()}")
