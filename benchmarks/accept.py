@@ -140,7 +140,7 @@ def _find_maxima(
             bench, server, seconds=bench.options.seconds, replay_every=replay_every
         )
         named = {"side": server.name, **about, "repetition": repetition}
-        return _measure(bench, load, beside=beside, **named).rate
+        return _measure(bench, load, companions=beside, **named).rate
 
     rates = interleave(servers, measure_rate, repetitions=bench.options.repetitions)
     spreads = [spread(each) for each in rates]
@@ -170,7 +170,7 @@ def _measure_latency(bench: Bench) -> float:
         connections=4 * bench.options.connections,
     )
     about = {"side": ours.name, "loop": "open", "offered": rate}
-    outcome = _measure(bench, load, beside=beside, **about)
+    outcome = _measure(bench, load, companions=beside, **about)
     report(queued_at_the_end=_queued(bench.ground.database))
     _wait_until_delivered(bench)
     bench.ground.check_invariants()
@@ -195,7 +195,7 @@ def _measure(
     bench: Bench,
     load: Load,
     *,
-    beside: Mapping[str, int] | None = None,
+    companions: Mapping[str, int] | None = None,
     **about: Any,
 ) -> Outcome:
     """Measure from a checkpoint on; then hold the rows against the answers."""
@@ -205,7 +205,7 @@ def _measure(
     roots = {
         "server": server.pid,
         "postgres": bench.ground.postgres_pid,
-        **(beside or {}),
+        **(companions or {}),
     }
     measured = measure(load, roots=roots)
     check_accepted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +13,12 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from benchmarks.failure import BenchmarkFailed
 from devstack.folders import throw_away_folder
 from devstack.platform import MANAGE
 from devstack.postgres import SUPERUSER
 from devstack.processes import Crew, crew, run
+from devstack.servers import log_tail
 from devstack.stack import running_stack
 
 PEOPLE = 5_000
@@ -73,7 +76,17 @@ def prepared_ground(*, history: int) -> Iterator[Ground]:
                 environment=environment,
             )
             ground.tidy()
-            yield ground
+            try:
+                yield ground
+            except BenchmarkFailed:
+                _show_logs(folder)
+                raise
+
+
+def _show_logs(folder: Path) -> None:
+    """Show what the processes said last; the folder is about to go."""
+    for log in sorted(folder.glob("*.log")):
+        print(f"{log.name}:\n{log_tail(log, lines=5)}", file=sys.stderr)
 
 
 def _filling(history: int) -> list[str]:

@@ -75,6 +75,11 @@ class NotificationBody(Struct, forbid_unknown_fields=True):
     ] = {}
 
 
+# msgspec prepares a struct when it is first used; two threads that do that at once end
+# the process (a null pointer, 0.22). An import is done by one of them.
+msgspec.json.Decoder(NotificationBody)
+
+
 def decode_body(data: object) -> NotificationBody:
     """Check a body that was scanned as strict JSON; raise InvalidSubmission."""
     try:
