@@ -114,7 +114,8 @@ class _Shift:
         self._identity = load.identity.lower().encode()
         self._sent = 0
         self._busy = 0
-        self._free: list[Connection] = []
+        # The one that has waited longest is next: servers close what idles.
+        self._free: deque[Connection] = deque()
         self._due: deque[float] = deque()
         self._measured_from = self._until = 0.0
         self._failure: BenchmarkFailed | None = None
@@ -160,7 +161,7 @@ class _Shift:
 
     def _send_due(self) -> None:
         while self._due and self._free:
-            connection = self._free.pop()
+            connection = self._free.popleft()
             connection.due = self._due.popleft() or time.perf_counter()
             self._send(connection)
 
