@@ -83,6 +83,14 @@ def test_open_loop_sends_at_its_rate_however_long_answers_take(stub):
     assert len(stub.calls) == len(outcome.accepted) == 100
 
 
+def test_open_loop_takes_its_connections_in_turns(stub):
+    """A server closes what idles for half a minute."""
+    generate(load(stub, rate=100.0, seconds=0.2))
+
+    turns = Counter(call.connection for call in stub.calls)
+    assert sorted(turns.values()) == [5, 5, 5, 5]
+
+
 def test_a_stall_shows_in_all_requests_that_were_due_meanwhile(stub):
     """Coordinated omission: a closed loop would have sent one request in that time."""
     stall = threading.Event()
