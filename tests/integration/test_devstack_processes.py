@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,10 @@ def test_stop_ends_the_children_of_children_too(tmp_path: Path) -> None:
         grandchild = int(log.read_text())
         assert is_running(grandchild)
 
-    assert not is_running(grandchild)
+    # Nobody of ours waits for it: killed, it may still be on its way out.
+    deadline = time.monotonic() + 10
+    while is_running(grandchild):
+        assert time.monotonic() < deadline
 
 
 def test_children_get_the_environment_and_their_role(tmp_path: Path) -> None:
