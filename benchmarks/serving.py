@@ -46,8 +46,6 @@ def start_server(crew: Crew, *, name: str, settings_module: str, size: Size) -> 
             *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
             *("--http", "1", "--no-ws", "--workers", str(size.workers)),
             *("--blocking-threads", str(size.threads)),
-            # It counts for idle connections too, and many of an open loop's are idle.
-            *("--http1-header-read-timeout", "60000"),
             "benchmarks.wsgi:application",
         ],
         DJANGO_SETTINGS_MODULE=settings_module,

@@ -37,7 +37,10 @@ def sibling_id(origin: UUID) -> UUID:
 
 
 def floor_id(moment: datetime) -> UUID:
-    """Return the smallest id that a UUIDv7 minted at this moment can have."""
+    """Return the smallest id that a UUIDv7 minted at this moment can have.
+
+    Of a moment before 1970, of which there are no ids, the smallest of all.
+    """
     return UUID(int=max(int(moment.timestamp() * 1000), 0) << 80)
 
 

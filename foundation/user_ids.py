@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
-USER_ID_PATTERN = r"^[A-Za-z0-9._:@-]{1,128}$"
-_USER_ID = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
+USER_ID = r"[A-Za-z0-9._:@-]{1,128}"
+# For PostgreSQL, where `$` is the very end of a text.
+USER_ID_PATTERN = f"^{USER_ID}$"
+# For Python, where `$` would let a line break pass there.
+WHOLE_USER_ID = rf"^{USER_ID}\Z"
 
 
 class MalformedUserId(ValueError):
@@ -14,6 +17,6 @@ class MalformedUserId(ValueError):
 
 def check_user_id(text: str) -> str:
     """Return the id; raise MalformedUserId if it is none."""
-    if not _USER_ID.fullmatch(text):
+    if not re.fullmatch(USER_ID, text):
         raise MalformedUserId
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,7 +19,6 @@ from providers.channels import Channel
 from tenants import data_keys
 
 WIDEST_WINDOW = timedelta(hours=24)
-_BEGINNING = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 class UnboundedFilter(Exception):
@@ -175,8 +174,8 @@ def list_standings(*, tenant_id: int, chosen: Filter) -> tuple[list[Standing], b
     values = {
         "user_id": chosen.user_id,
         "reference": chosen.reference,
-        "created_from": chosen.created_from and _floor(chosen.created_from),
-        "created_to": chosen.created_to and _floor(chosen.created_to),
+        "created_from": chosen.created_from and floor_id(chosen.created_from),
+        "created_to": chosen.created_to and floor_id(chosen.created_to),
         "after": chosen.after,
         "channel": chosen.channel and chosen.channel.value,
         "state": chosen.state,
@@ -194,11 +193,6 @@ def list_standings(*, tenant_id: int, chosen: Filter) -> tuple[list[Standing], b
         headers = [Header._make(row) for row in cursor.fetchall()]
     page = headers[: chosen.limit]
     return _standings(tenant_id, page), len(headers) > chosen.limit
-
-
-def _floor(moment: datetime) -> UUID:
-    # Nothing is older, and there are no ids of before 1970.
-    return floor_id(max(moment, _BEGINNING))
 
 
 def _standings(tenant_id: int, headers: Sequence[Header]) -> list[Standing]:

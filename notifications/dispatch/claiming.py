@@ -102,20 +102,24 @@ def _prepare_all(
 ) -> ClaimedBatch:
     batch = ClaimedBatch(size=size)
     for work in works:
-        step = NextStep(
-            status=DeliveryStatus.PARKED, reason="unrenderable", counted=False
-        )
         try:
-            with contained("render_failed", passing=(Unsendable,)):
-                message = _message(work)
-                batch.outgoing.append(
-                    Outgoing(work=work, message=message, claimed_at=claimed_at)
-                )
-                continue
+            message = _message_or_unsendable(work)
         except Unsendable as unsendable:
-            step = unsendable.step
-        batch.unsendable.append(settlement_of(work, step))
+            batch.unsendable.append(settlement_of(work, unsendable.step))
+        else:
+            batch.outgoing.append(
+                Outgoing(work=work, message=message, claimed_at=claimed_at)
+            )
     return batch
+
+
+def _message_or_unsendable(work: Work) -> OutboundMessage:
+    """Make the message; whatever else goes wrong with it makes it Unsendable."""
+    with contained("render_failed", passing=(Unsendable,)) as tried:
+        return _message(work)
+    raise Unsendable(
+        NextStep(status=DeliveryStatus.PARKED, reason="unrenderable", counted=False)
+    ) from tried.error
 
 
 def _judge_all(cursor: Cursor, works: Sequence[Work]) -> list[Work]:

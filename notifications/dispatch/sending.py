@@ -12,7 +12,7 @@ from notifications.dispatch.settling import Settlement
 from notifications.metrics import observe_attempt
 from notifications.retry_policy import NextStep, next_step
 from notifications.statuses import DeliveryStatus
-from providers.base import LocalAdapter, SendResult, Verdict
+from providers.base import LocalAdapter, Verdict
 from providers.gateway import Gateway
 
 # Two processes' clocks never agree to the microsecond: what is this close to the end
@@ -34,10 +34,8 @@ async def send(
     result = Verdict.UNKNOWN.result(code="adapter_error")
     try:
         with contained("adapter_failed", passing=(_TooLate,), provider=work.provider):
-            result = _checked(
-                await gateway.send(
-                    outgoing.message, alias=work.provider, just_before=just_before
-                )
+            result = await gateway.send(
+                outgoing.message, alias=work.provider, just_before=just_before
             )
     except _TooLate as late:
         return settlement_of(work, late.step)
@@ -69,12 +67,6 @@ class _TooLate(Exception):
     def __init__(self, step: NextStep) -> None:
         super().__init__(step.reason)
         self.step = step
-
-
-def _checked(result: SendResult) -> SendResult:
-    if not isinstance(result, SendResult):
-        raise TypeError(f"an adapter answered {type(result).__name__}")
-    return result
 
 
 def _check_time(outgoing: Outgoing, *, call: timedelta, lease: timedelta) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from foundation.user_ids import USER_ID_PATTERN
+from foundation.user_ids import WHOLE_USER_ID
 from notifications.acceptance.submission import (
     FieldError,
     InvalidSubmission,
@@ -21,8 +21,6 @@ from templates.variable_schema import json_pointer
 from tenants.categories import Priority
 
 MAX_CHANNELS = len(Channel)
-# \Z: `$` would let a line break pass at the end.
-USER_ID = USER_ID_PATTERN.replace("$", r"\Z")
 TEMPLATE_NAME = r"^[a-z0-9][a-z0-9_.-]{0,99}\Z"
 MAX_VERSION = 2**31 - 1
 SHORTEST_DEDUPE, LONGEST_DEDUPE = 60, 30 * 24 * 3600
@@ -35,7 +33,7 @@ AwareDatetime = Annotated[datetime, Meta(tz=True)]
 class RecipientPart(Struct, forbid_unknown_fields=True):
     """Whom it is for; addresses here replace those of the profile."""
 
-    user_id: Annotated[str, Meta(pattern=USER_ID)]
+    user_id: Annotated[str, Meta(pattern=WHOLE_USER_ID)]
     email: Annotated[str, Meta(max_length=400)] | None = None
     phone: Annotated[str, Meta(max_length=100)] | None = None
     locale: Annotated[str, Meta(max_length=35)] | None = None

@@ -14,6 +14,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from foundation.user_ids import WHOLE_USER_ID
 from notifications.cancellation import CancelResult
 from notifications.serializers import body as limits
 from notifications.serializers.body import AwareDatetime
@@ -70,7 +71,7 @@ class OffsetDateTimeField(serializers.Field[datetime, Any, str, Any]):
 
 
 class RecipientPartSerializer(StrictSerializer):
-    user_id = StrictRegexField(regex=limits.USER_ID)
+    user_id = StrictRegexField(regex=WHOLE_USER_ID)
     email = StrictCharField(
         max_length=400, required=False, allow_null=True, allow_blank=True
     )
@@ -207,7 +208,7 @@ class NotificationPageSerializer(serializers.Serializer[Any]):
 class ListQuerySerializer(StrictSerializer):
     """The filters of the list; status and channel need another one beside them."""
 
-    user_id = StrictRegexField(regex=limits.USER_ID, required=False)
+    user_id = StrictRegexField(regex=WHOLE_USER_ID, required=False)
     reference = StrictCharField(max_length=limits.LONGEST_REFERENCE, required=False)
     status = serializers.ChoiceField(STATES, required=False)
     channel = serializers.ChoiceField(CHANNELS, required=False)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from audit.models import AuditEvent
 from foundation.ids import public_id
@@ -18,26 +16,7 @@ from tenants.models import StaffMembership
 from tests.factories.notifications import Row, delivery_of, insert
 from tests.factories.tenants import TenantFactory
 
-CHROMIUM = Path("/usr/bin/chromium")
-MISSING = f"NOT TESTED: replay in the console, because {CHROMIUM} is missing"
 PASSWORD = "three quiet otters"
-
-
-@pytest.fixture
-def chromium(request: pytest.FixtureRequest) -> Path:
-    """Return where the browser is; in CI it must be there."""
-    if not CHROMIUM.exists():
-        _go_without(request)
-    return CHROMIUM
-
-
-def _go_without(request: pytest.FixtureRequest) -> None:
-    if "CI" in os.environ:
-        pytest.fail(MISSING)
-    if terminal := request.config.pluginmanager.get_plugin("terminalreporter"):
-        terminal.ensure_newline()
-        terminal.write_line(MISSING, red=True, bold=True)
-    pytest.skip(MISSING)
 
 
 @contextmanager
@@ -85,7 +64,7 @@ def test_an_operator_finds_a_dead_letter_and_replays_it(live_server, chromium):
         page.get_by_placeholder("A whole id").fill(shown)
         page.keyboard.press("Enter")
         page.get_by_role("link", name=shown).click()
-        assert page.get_by_text("window over").is_visible()
+        expect(page.get_by_text("window over")).to_be_visible()
         page.get_by_role("button", name="Replay", exact=True).click()
         page.get_by_text("Replayed 1.").wait_for()
         assert page.get_by_role("link", name=shown).count() == 0

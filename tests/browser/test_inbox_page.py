@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Generator
 from datetime import timedelta
@@ -19,33 +18,19 @@ from tenants.user_tokens import issue_user_token
 from tests.factories.inbox import InboxItemFactory
 from tests.factories.tenants import TenantFactory
 
-CHROMIUM = Path("/usr/bin/chromium")
-MISSING = f"NOT TESTED: the inbox page, because {CHROMIUM} is missing"
-
 OpenPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
-def browser(request: pytest.FixtureRequest) -> Generator[Browser]:
-    if not CHROMIUM.exists():
-        _go_without(request)
+def browser(chromium: Path) -> Generator[Browser]:
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         # Playwright's event loop runs in this thread; the tests use the ORM beside it.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         launched = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
         )
         yield launched
         launched.close()
-
-
-def _go_without(request: pytest.FixtureRequest) -> None:
-    if "CI" in os.environ:
-        pytest.fail(MISSING)
-    if terminal := request.config.pluginmanager.get_plugin("terminalreporter"):
-        terminal.ensure_newline()
-        terminal.write_line(MISSING, red=True, bold=True)
-    pytest.skip(MISSING)
 
 
 @pytest.fixture

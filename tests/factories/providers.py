@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
 from factory.base import Factory
 from factory.declarations import LazyAttribute, LazyFunction, SubFactory
 from factory.django import DjangoModelFactory
@@ -9,7 +14,8 @@ from factory.django import DjangoModelFactory
 from foundation.ids import new_id
 from providers.base import OutboundMessage
 from providers.channels import Channel
-from providers.models import ProviderRoute
+from providers.models import ProviderRoute, SandboxMessage
+from tenants import data_keys
 from tests.factories.tenants import TenantFactory
 
 _ADDRESSES = {
@@ -56,3 +62,26 @@ class OutboundMessageFactory(Factory[OutboundMessage]):
     expires_at = None
     is_test = False
     address_id = None
+
+
+def recorded(
+    tenant_id: int, *, channel: Channel, content: Mapping[str, Any], **ids: UUID
+) -> SandboxMessage:
+    """Write what the sandbox keeps of an accepted attempt; the ids are new ones
+    unless given."""
+    message_id = new_id()
+    return SandboxMessage.objects.create(
+        id=message_id,
+        tenant_id=tenant_id,
+        **{"notification_id": new_id(), "delivery_id": new_id(), **ids},
+        channel=channel,
+        attempt=1,
+        outcome="accepted",
+        accepted=True,
+        sealed=data_keys.seal(
+            tenant_id=tenant_id,
+            table="sandbox_message",
+            row=message_id,
+            plaintext=json.dumps(content).encode(),
+        ),
+    )

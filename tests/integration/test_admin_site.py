@@ -9,11 +9,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from audit.models import AuditEvent
-from foundation.ids import new_id
 from providers.channels import Channel
-from providers.models import SandboxMessage
-from tenants import data_keys
 from tenants.models import StaffMembership, Tenant, TenantKey
+from tests.factories.providers import recorded
 from tests.factories.staff import Role, StaffFactory, console_of, superuser_console
 from tests.factories.tenants import TenantFactory
 
@@ -155,27 +153,14 @@ def test_an_account_is_closed_and_never_deleted():
 
 def test_page_of_a_sandbox_message_shows_what_would_have_been_sent():
     tenant = TenantFactory.create()
-    message_id = new_id()
-    content = b'{"address": "+84912345678", "parts": {"text": "Your code is 1234."}}'
-    SandboxMessage.objects.create(
-        id=message_id,
-        tenant_id=tenant.pk,
-        notification_id=new_id(),
-        delivery_id=new_id(),
+    message = recorded(
+        tenant.pk,
         channel=Channel.SMS,
-        attempt=1,
-        outcome="accepted",
-        accepted=True,
-        sealed=data_keys.seal(
-            tenant_id=tenant.pk,
-            table="sandbox_message",
-            row=message_id,
-            plaintext=content,
-        ),
+        content={"address": "+84912345678", "parts": {"text": "Your code is 1234."}},
     )
     console = console_of(tenant, Role.VIEWER)
 
-    page = console.get(f"providers/sandboxmessage/{message_id}/change/")
+    page = console.get(f"providers/sandboxmessage/{message.pk}/change/")
     listed = console.get("providers/sandboxmessage/").content.decode()
 
     assert "Your code is 1234." in page.content.decode()

@@ -10,16 +10,16 @@ import pytest
 from django.contrib.admin import site
 
 from audit.models import AuditEvent
-from foundation.ids import new_id, public_id
+from foundation.ids import public_id
 from notifications.models import DeadLetter, Delivery, Notification
 from notifications.statuses import DeliveryStatus
 from providers.channels import Channel
 from providers.models import SandboxMessage
 from templates.models import Template, TemplateContent, TemplateVersion
-from tenants import data_keys
 from tenants.api_keys import issue_key
 from tenants.models import ApiKey, StaffMembership, Tenant
 from tests.factories.notifications import Row, insert
+from tests.factories.providers import recorded
 from tests.factories.staff import (
     Console,
     Role,
@@ -49,22 +49,12 @@ def rows_of(slug: str) -> Rows:
     key, _ = issue_key(
         tenant=tenant, service="billing", is_test=False, scopes=["inbox:read"]
     )
-    message_id = new_id()
-    message = SandboxMessage.objects.create(
-        id=message_id,
-        tenant_id=tenant.pk,
+    message = recorded(
+        tenant.pk,
+        channel=Channel.EMAIL,
+        content={"address": "r2@example.org", "parts": {"text": "Hello."}},
         notification_id=delivery.notification_id,
         delivery_id=delivery.pk,
-        channel=Channel.EMAIL,
-        attempt=1,
-        outcome="accepted",
-        accepted=True,
-        sealed=data_keys.seal(
-            tenant_id=tenant.pk,
-            table="sandbox_message",
-            row=message_id,
-            plaintext=b'{"address": "r2@example.org", "parts": {"text": "Hello."}}',
-        ),
     )
     event = AuditEvent.objects.create(
         tenant_id=tenant.pk, kind="tenant.created", actor="staff:root"
