@@ -84,6 +84,22 @@ def check_accepted(
         raise BenchmarkFailed(f"rows of {number} notifications: {counted}")
 
 
+_THROUGHPUT = """
+SELECT count(*) / extract(epoch FROM
+         (SELECT max(finished_at) FROM delivery WHERE id >= %(floor)s)
+         - min(created_at))
+  FROM notification WHERE id >= %(floor)s
+"""
+
+
+def throughput_since(database: str, floor: UUID) -> float:
+    """Return the notifications a second, from the first acceptance since `floor` to
+    the end of the last delivery; all of them must be finished."""
+    with psycopg.connect(database) as connection:
+        row = connection.execute(_THROUGHPUT, {"floor": floor}).fetchone()
+    return float(row[0]) if row else 0.0
+
+
 def notification_id(answer: bytes) -> UUID:
     """Read the id out of a 202."""
     return parse_public_id("ntf", json.loads(answer)["notification_id"])

@@ -6,11 +6,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from django.core.wsgi import get_wsgi_application
-
 from benchmarks.serving import HEADER
+from config.wsgi import application as django
 
-_django = get_wsgi_application()
 _identity = (HEADER, f"{os.environ['BENCHMARK_IDENTITY']}-{os.getpid()}")
 
 
@@ -22,4 +20,4 @@ def application(
     def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
         return start_response(status, [*headers, _identity], *rest)
 
-    return _django(environ, start)
+    return django(environ, start)

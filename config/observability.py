@@ -146,52 +146,6 @@ class _OutboxSampler:
 _outbox_sampler = _OutboxSampler()
 
 
-def configure_logging(options: dict[str, Any]) -> None:
-    """Write every log line, ours and the libraries', as JSON to stderr."""
-    before: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-        drop_path,
-        drop_secrets,
-    ]
-    structlog.configure(
-        processors=[*before, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
-    )
-    logging.config.dictConfig(
-        {
-            "version": 1,
-            "disable_existing_loggers": False,
-            "formatters": {
-                "json": {
-                    "()": structlog.stdlib.ProcessorFormatter,
-                    "foreign_pre_chain": before,
-                    "processors": [
-                        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                        structlog.processors.JSONRenderer(serializer=_write_json),
-                    ],
-                }
-            },
-            "handlers": {
-                "stderr": {"class": "logging.StreamHandler", "formatter": "json"}
-            },
-            "root": {"handlers": ["stderr"], "level": options["level"]},
-            "loggers": {
-                "django": {"handlers": [], "level": "INFO", "propagate": True},
-                # RequestIdMiddleware has said it already, without the path.
-                "django.request": {"level": "ERROR"},
-                "django.server": {"handlers": [], "level": "ERROR"},
-            },
-        }
-    )
-
-
 def drop_path(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
     """Take the path out of `Internal Server Error: /v1/users/…`."""
     if event.get("logger") == "django.request":
@@ -213,3 +167,54 @@ def drop_secrets(logger: WrappedLogger, method: str, event: EventDict) -> EventD
     if "exception" in event:
         event["exception"] = _ROW.sub("DETAIL: [dropped]", event["exception"])
     return event
+
+
+# One list, however often logging is configured (get_wsgi_application does it again):
+# loggers that are in use by then hold on to theirs.
+_PROCESSORS: list[structlog.typing.Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.ExtraAdder(),
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+    drop_path,
+    drop_secrets,
+    structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+]
+
+
+def configure_logging(options: dict[str, Any]) -> None:
+    """Write every log line, ours and the libraries', as JSON to stderr."""
+    structlog.configure(
+        processors=_PROCESSORS,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {
+                "json": {
+                    "()": structlog.stdlib.ProcessorFormatter,
+                    "foreign_pre_chain": _PROCESSORS[:-1],
+                    "processors": [
+                        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                        structlog.processors.JSONRenderer(serializer=_write_json),
+                    ],
+                }
+            },
+            "handlers": {
+                "stderr": {"class": "logging.StreamHandler", "formatter": "json"}
+            },
+            "root": {"handlers": ["stderr"], "level": options["level"]},
+            "loggers": {
+                "django": {"handlers": [], "level": "INFO", "propagate": True},
+                # RequestIdMiddleware has said it already, without the path.
+                "django.request": {"level": "ERROR"},
+                "django.server": {"handlers": [], "level": "ERROR"},
+            },
+        }
+    )

@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import psycopg
-from django.db import connection
+from django.db import InterfaceError, InternalError, OperationalError, connection
 
-Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
+from foundation.arrays import array_literal
+
+# The database is away: Django's words for it and the driver's own, which the cursors
+# here raise. Behind a failover a read-only server may still answer.
+AWAY = (
+    OperationalError,
+    InterfaceError,
+    InternalError,
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.ReadOnlySqlTransaction,
+)
+
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+
+class Cursor(psycopg.Cursor[tuple[Any, ...]]):
+    """A cursor that writes lists as array literals; the statement casts them."""
+
+    def execute(
+        self, query: Any, params: Parameters | None = None, **options: Any
+    ) -> Self:
+        if isinstance(params, Mapping):
+            params = {name: _written(value) for name, value in params.items()}
+        elif params is not None:
+            params = [_written(value) for value in params]
+        return super().execute(query, params, **options)
+
+
+def _written(value: object) -> object:
+    return array_literal(value) if type(value) is list else value
 
 
 def server_cursor() -> Cursor:
@@ -18,4 +49,4 @@ def server_cursor() -> Cursor:
     It takes part in the transaction that Django has open.
     """
     connection.ensure_connection()
-    return psycopg.Cursor(connection.connection)
+    return Cursor(connection.connection)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from foundation.ids import new_id, public_id
+from foundation.statements import Cursor
 from inbox.content import Content, seal_content
 from providers.base import LocalAdapter, OutboundMessage, SendResult, Verdict
 from providers.channels import Channel
-
-if TYPE_CHECKING:
-    from django.db.backends.utils import CursorWrapper
 
 # The same delivery may be persisted again after a lost reply to COMMIT.
 INSERT_ITEMS = """
@@ -60,7 +57,7 @@ class InAppAdapter(LocalAdapter):
             provider_message_id=public_id("msg", item.id), item=item
         )
 
-    def persist(self, cursor: CursorWrapper, items: Sequence[object]) -> None:
+    def persist(self, cursor: Cursor, items: Sequence[object]) -> None:
         """Insert the items that are not there yet, in one statement."""
         messages = [item for item in items if isinstance(item, InboxMessage)]
         cursor.execute(

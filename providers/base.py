@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 from uuid import UUID
 
+from foundation.statements import Cursor
 from providers.channels import Channel
-
-if TYPE_CHECKING:
-    from django.db.backends.utils import CursorWrapper
-
 
 # The only hosts to which a secret may go unencrypted.
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -141,5 +138,5 @@ class LocalAdapter(Adapter):
     """
 
     @abstractmethod
-    def persist(self, cursor: CursorWrapper, items: Sequence[object]) -> None:
+    def persist(self, cursor: Cursor, items: Sequence[object]) -> None:
         """Write the items of the attempts that were accepted."""

@@ -81,16 +81,16 @@ class Gateway:
 def _storable(result: SendResult) -> SendResult:
     """Cut a provider's words to what a column takes: PostgreSQL stores no NUL and no
     half of a surrogate pair, and one such word would stop the settling of its batch."""
-    return replace(
-        result,
-        code=_UNSTORABLE.sub("", result.code)[:LONGEST_WORD],
-        provider_message_id=_UNSTORABLE.sub("", result.provider_message_id)[
-            :LONGEST_WORD
-        ],
-    )
+    words = result.code, result.provider_message_id
+    code, message_id = (_UNSTORABLE.sub("", word)[:LONGEST_WORD] for word in words)
+    if (code, message_id) == words:
+        return result
+    return replace(result, code=code, provider_message_id=message_id)
 
 
 async def _took_slot(lane: _Lane) -> bool:
+    if not lane.slots.locked():
+        return await lane.slots.acquire()
     # A limit of its own: what waited long must not be called with no time left, for
     # a call that is cut short is an unknown outcome.
     try:

@@ -7,9 +7,9 @@ from datetime import timedelta
 from hashlib import blake2b
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import InterfaceError, OperationalError
 
 from foundation.ids import public_id
+from foundation.statements import AWAY
 from providers.base import Adapter, OutboundMessage, SendResult, Verdict
 from providers.channels import Channel
 from providers.sandbox_recipients import Behaviour, read_script
@@ -54,7 +54,7 @@ class SandboxAdapter(Adapter):
         try:
             verdict = await self._verdict(message)
             return await self._answer(message, verdict)
-        except (InterfaceError, OperationalError):
+        except AWAY:
             # The connection broke: the row may be committed all the same.
             return Verdict.UNKNOWN.result(code="sandbox_record")
 

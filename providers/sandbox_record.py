@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from foundation.ids import new_id
+from foundation.statements import server_cursor
 from providers.base import OutboundMessage, Outcome
 from providers.models import SandboxMessage
 from tenants import data_keys
@@ -116,7 +117,7 @@ def read_content(message: SandboxMessage) -> SandboxContent:
 def _insert(attempts: Sequence[Attempt]) -> None:
     _reconnect_if_lost()
     columns = zip(*map(_row, attempts), strict=True)
-    with connection.cursor() as cursor:
+    with server_cursor() as cursor:
         cursor.execute(INSERT_MESSAGES, [list(column) for column in columns])
 
 

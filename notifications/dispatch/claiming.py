@@ -16,8 +16,8 @@ from audit.events import AuditRecord, EventKind
 from audit.recorder import record_events
 from foundation.failpoints import failpoint
 from foundation.sealing import SealBroken
-from foundation.statements import Cursor, server_cursor
-from notifications.dispatch.containment import AWAY, contained
+from foundation.statements import AWAY, Cursor, server_cursor
+from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import judge, suppressed
 from notifications.dispatch.settling import ACTOR, Settlement, settle
 from notifications.dispatch.work import Work, load_work
@@ -75,7 +75,8 @@ def claim_batch(
     transport: Transport, *, room: Mapping[Channel, int], limit: int
 ) -> ClaimedBatch:
     """Claim due work and settle at once what may not go out any more."""
-    transport.fetch(limit=limit)
+    if not transport.fetch(limit=limit):
+        return ClaimedBatch()
     claimed_at = time.monotonic()
     fences: list[Fence] = []
     sendable: list[Work] = []

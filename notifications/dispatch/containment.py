@@ -6,22 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import psycopg
 import structlog
-from django.db import InterfaceError, InternalError, OperationalError
 
 log = structlog.get_logger(__name__)
-
-# The database is away: Django's words for it and the driver's own, which server-side
-# cursors raise. Behind a failover a read-only server may still answer.
-AWAY = (
-    OperationalError,
-    InterfaceError,
-    InternalError,
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
-    psycopg.errors.ReadOnlySqlTransaction,
-)
 
 
 @dataclass(slots=True)

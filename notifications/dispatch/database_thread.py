@@ -12,7 +12,7 @@ from typing import TypeVar
 import structlog
 from django.db import connections
 
-from notifications.dispatch.containment import AWAY
+from foundation.statements import AWAY
 from notifications.worker import Stop
 
 log = structlog.get_logger(__name__)

@@ -19,7 +19,7 @@ import structlog
 from django.db import transaction
 
 from foundation.failpoints import failpoint
-from foundation.statements import server_cursor
+from foundation.statements import AWAY, server_cursor
 from notifications import outbox
 from notifications.dispatch.claiming import (
     ClaimedBatch,
@@ -27,7 +27,7 @@ from notifications.dispatch.claiming import (
     Outgoing,
     claim_batch,
 )
-from notifications.dispatch.containment import AWAY, contained
+from notifications.dispatch.containment import contained
 from notifications.dispatch.database_thread import DatabaseThread
 from notifications.dispatch.sending import send
 from notifications.dispatch.settling import Settlement, settle_batch
@@ -46,10 +46,14 @@ SET_ASIDE = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How much at once, and how long to rest when there is little to do."""
+    """How much at once, and how long to rest when there is little to do.
+
+    A claim for a handful costs as much as one for a hundred: after one that did not
+    fill the room, work gathers for `busy_pause` seconds.
+    """
 
     window: int = 500
-    busy_pause: float = 0.005
+    busy_pause: float = 0.02
     idle_pause: float = 0.2
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from audit.events import AuditRecord, EventKind
 from audit.recorder import record_events
@@ -74,7 +74,7 @@ def settle(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
     outbox.delete(cursor, [known.fence.delivery_id for known in finished])
     counts = outbox.redate(cursor, [_redate(known) for known in unfinished])
     transitions.settle(cursor, [_arrow(known, counts) for known in won])
-    _persist_items(won)
+    _persist_items(cursor, won)
     record_events(cursor, [_event(known, owned) for known in settlements])
     _observe(settlements, owned)
 
@@ -103,15 +103,14 @@ def _arrow(settlement: Settlement, counts: dict[UUID, int]) -> Arrow:
     )
 
 
-def _persist_items(won: Sequence[Settlement]) -> None:
+def _persist_items(cursor: Cursor, won: Sequence[Settlement]) -> None:
     """Let local adapters write what they delivered, in this very transaction."""
     items: dict[LocalAdapter, list[object]] = defaultdict(list)
     for known in won:
         if known.adapter and known.result and known.result.item is not None:
             items[known.adapter].append(known.result.item)
     for adapter, batch in items.items():
-        with connection.cursor() as cursor:
-            adapter.persist(cursor, batch)
+        adapter.persist(cursor, batch)
 
 
 def _event(settlement: Settlement, owned: set[Fence]) -> AuditRecord:

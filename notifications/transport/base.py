@@ -31,9 +31,9 @@ class Transport(Protocol):
 
     def __init__(self, subscription: Subscription) -> None: ...
 
-    def fetch(self, *, limit: int) -> None:
-        """Bring at most `limit` pieces of work within reach; outside of any
-        transaction, since it may wait for a network."""
+    def fetch(self, *, limit: int) -> bool:
+        """Bring at most `limit` pieces of work within reach, and tell whether any is;
+        outside of any transaction, since it may wait for a network."""
 
     def claim(
         self, cursor: Cursor, *, room: Mapping[Channel, int], limit: int

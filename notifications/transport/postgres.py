@@ -9,8 +9,8 @@ from functools import partial
 
 from django.db import transaction
 
-from foundation.statements import Cursor
-from notifications.outbox import Poll, poll_and_claim
+from foundation.statements import Cursor, server_cursor
+from notifications.outbox import Lane, Poll, due_lanes, poll_and_claim
 from notifications.transitions import Fence
 from notifications.transport.base import Subscription
 from providers.channels import Channel
@@ -32,30 +32,36 @@ class PostgresTransport:
 
     def __init__(self, subscription: Subscription) -> None:
         self._subscription = subscription
+        self._lanes = [
+            Lane(priority, channel)
+            for priority in subscription.priorities
+            for channel in subscription.channels
+        ]
+        self._due: set[Lane] = set()
         self._turn = 0
-        self._floors: dict[tuple[Priority, Channel], datetime] = {}
-        self._floors_since = time.monotonic()
+        self._forget_floors()
 
-    def fetch(self, *, limit: int) -> None:
-        """Do nothing: the work is already where it is claimed."""
+    def fetch(self, *, limit: int) -> bool:
+        """Look which classes have due rows, so that only those are polled."""
+        if time.monotonic() - self._floors_since > _FLOOR_IGNORED_EVERY_SECONDS:
+            self._forget_floors()
+        with server_cursor() as cursor:
+            self._due = due_lanes(cursor, self._floors)
+        return bool(self._due)
 
     def claim(
         self, cursor: Cursor, *, room: Mapping[Channel, int], limit: int
     ) -> list[Fence]:
-        """Claim due rows of every class subscribed to, the higher classes first."""
-        if time.monotonic() - self._floors_since > _FLOOR_IGNORED_EVERY_SECONDS:
-            self._floors.clear()
-            self._floors_since = time.monotonic()
+        """Claim due rows of every class that has some, the higher classes first."""
         claimed: list[Fence] = []
         left = dict(room)
         for priority in sorted(self._subscription.priorities):
             free = self._room_for(priority, limit - len(claimed))
             for channel in self._channels_in_turn():
-                if min(free, left[channel]) <= 0:
+                lane, most = Lane(priority, channel), min(free, left[channel])
+                if most <= 0 or lane not in self._due:
                     continue
-                taken = self._claim_class(
-                    cursor, priority, channel, min(free, left[channel])
-                )
+                taken = self._claim_lane(cursor, lane, most)
                 claimed += taken
                 free -= len(taken)
                 left[channel] -= len(taken)
@@ -81,16 +87,16 @@ class PostgresTransport:
         yield from channels[first:]
         yield from channels[:first]
 
-    def _claim_class(
-        self, cursor: Cursor, priority: Priority, channel: Channel, room: int
-    ) -> list[Fence]:
-        lane = (priority, channel)
+    def _forget_floors(self) -> None:
+        self._floors = dict.fromkeys(self._lanes, _BEGINNING)
+        self._floors_since = time.monotonic()
+
+    def _claim_lane(self, cursor: Cursor, lane: Lane, room: int) -> list[Fence]:
         fences, now = poll_and_claim(
             cursor,
             Poll(
-                priority=priority,
-                channel=channel,
-                floor=self._floors.get(lane, _BEGINNING),
+                lane=lane,
+                floor=self._floors[lane],
                 limit=room,
                 lease=self._subscription.lease,
             ),

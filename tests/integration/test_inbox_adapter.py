@@ -5,10 +5,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection
 
 from foundation.ids import new_id, public_id
-from inbox.adapter import InAppAdapter, InboxMessage
+from foundation.statements import Cursor, server_cursor
+from inbox.adapter import INSERT_ITEMS, InAppAdapter, InboxMessage
 from inbox.models import InboxItem
 from inbox.reading import page
 from providers.base import OutboundMessage, Outcome, SendResult
@@ -42,7 +42,7 @@ def send(tenant: Tenant, **fields: Any) -> SendResult:
 
 
 def persist(*results: SendResult) -> None:
-    with connection.cursor() as cursor:
+    with server_cursor() as cursor:
         InAppAdapter().persist(cursor, [result.item for result in results])
 
 
@@ -75,14 +75,22 @@ def test_a_delivery_persisted_again_is_there_once() -> None:
     assert InboxItem.objects.get().id == first.item.id
 
 
-def test_a_batch_takes_one_statement(django_assert_num_queries) -> None:
+def test_a_batch_takes_one_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     tenant = TenantFactory.create()
     results = [send(tenant) for _ in range(500)]
     persist(results[0])
 
-    with django_assert_num_queries(1):
-        persist(*results)
+    statements: list[str] = []
+    execute = Cursor.execute
 
+    def note(cursor: Cursor, query: str, *parameters: Any) -> Cursor:
+        statements.append(query)
+        return execute(cursor, query, *parameters)
+
+    monkeypatch.setattr(Cursor, "execute", note)
+    persist(*results)
+
+    assert statements == [INSERT_ITEMS]
     assert InboxItem.objects.count() == 500
 
 

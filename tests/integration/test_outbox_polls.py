@@ -9,7 +9,15 @@ import pytest
 from django.db import connection
 
 from foundation.statements import server_cursor
-from notifications.outbox import Poll, poll_and_claim, poll_statement
+from notifications.outbox import (
+    DUE_LANES,
+    LANES,
+    Lane,
+    Poll,
+    due_lanes,
+    poll_and_claim,
+    poll_statement,
+)
 from notifications.transport.base import Subscription
 from notifications.transport.postgres import PostgresTransport
 from providers.channels import Channel
@@ -25,8 +33,7 @@ def poll(priority=Priority.NORMAL, channel=Channel.EMAIL, limit=10, floor=BEGINN
         fences, _ = poll_and_claim(
             cursor,
             Poll(
-                priority=priority,
-                channel=channel,
+                lane=Lane(priority, channel),
                 floor=floor,
                 limit=limit,
                 lease=LEASE,
@@ -53,6 +60,17 @@ def test_a_poll_takes_one_class_only():
     mine = insert(Row(priority=Priority.LOW, channel=Channel.PUSH))
 
     assert poll(Priority.LOW, Channel.PUSH) == [(mine.delivery_id, 1)]
+
+
+@pytest.mark.django_db
+def test_only_lanes_with_a_due_row_above_their_floor_are_worth_a_poll():
+    insert(Row(priority=Priority.HIGH, channel=Channel.SMS))
+    insert(Row(priority=Priority.LOW, due_in=timedelta(seconds=5)))
+    insert(Row(channel=Channel.PUSH, due_in=timedelta(minutes=-5)))
+    floors = dict.fromkeys(LANES, datetime.now(UTC) - timedelta(minutes=1))
+
+    with server_cursor() as cursor:
+        assert due_lanes(cursor, floors) == {Lane(Priority.HIGH, Channel.SMS)}
 
 
 @pytest.mark.django_db
@@ -87,6 +105,7 @@ def test_low_gets_a_tenth_of_a_batch_that_normal_could_fill():
             lease=LEASE,
         )
     )
+    assert transport.fetch(limit=20)
     with server_cursor() as cursor:
         room = dict.fromkeys(Channel, 20)
         fences = transport.claim(cursor, room=room, limit=20)
@@ -117,22 +136,37 @@ def test_every_poll_finds_what_is_due_by_index_among_a_million_future_rows(
     million_future_rows,
 ):
     """A bare volatile clock in the poll would filter all of them."""
-    for priority in Priority:
-        for channel in Channel:
-            plan = explain(poll_statement(priority, channel))
-            condition = re.search(r"Index Cond: (.*)", plan)
-            assert "outbox_due" in plan
-            assert condition
-            assert "due_at <= " in condition[1]
-            assert "app_now()" not in (re.search(r"Filter: (.*)", plan) or [""])[0]
+    for lane in LANES:
+        plan = explain(poll_statement(lane))
+        condition = re.search(r"Index Cond: (.*)", plan)
+        assert "outbox_due" in plan
+        assert condition
+        assert "due_at <= " in condition[1]
+        assert "app_now()" not in (re.search(r"Filter: (.*)", plan) or [""])[0]
 
-    plan = explain(poll_statement(Priority.NORMAL, Channel.EMAIL), "ANALYZE, BUFFERS")
+    lane = Lane(Priority.NORMAL, Channel.EMAIL)
+    plan = explain(poll_statement(lane), "ANALYZE, BUFFERS")
     pages = re.search(
         r"Index Scan using outbox_due.*?Buffers: shared hit=(\d+)", plan, re.S
     )
 
     assert pages
     assert int(pages[1]) <= 10
+
+
+def test_asking_which_lanes_are_due_steps_over_no_future_row(million_future_rows):
+    priorities = [lane.priority.value for lane in LANES]
+    channels = [lane.channel.value for lane in LANES]
+    with server_cursor() as cursor:
+        cursor.execute(
+            f"EXPLAIN (ANALYZE, BUFFERS) {DUE_LANES}",
+            [priorities, channels, [BEGINNING] * len(LANES)],
+        )
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+
+    pages = re.search(r"Index Only Scan using outbox_due.*?hit=(\d+)", plan, re.S)
+    assert pages, plan
+    assert int(pages[1]) <= 10 * len(LANES)
 
 
 def explain(statement, options="COSTS OFF"):

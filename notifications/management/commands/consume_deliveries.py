@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from argparse import ArgumentParser
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import uvloop
@@ -12,6 +13,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.utils.module_loading import import_string
 
+from foundation.garbage import spare_what_is_loaded
 from foundation.health import serve_health
 from notifications.dispatch.loop import Consumer, Pace
 from notifications.transport.base import Subscription
@@ -22,7 +24,7 @@ from tenants.categories import Priority
 CHANNELS = {channel.key: channel for channel in Channel}
 PRIORITIES = {priority.key: priority for priority in Priority}
 # HIGH is looked for more often: an OTP must not wait out somebody's rest.
-HIGH_IDLE_PAUSE = 0.025
+HIGH_PACE = Pace(busy_pause=0.01, idle_pause=0.025)
 
 
 class Command(BaseCommand):
@@ -50,6 +52,7 @@ class Command(BaseCommand):
         stop = Stop()
         stop.listen()
         consumer = build_consumer(subscription, stop=stop, window=options["window"])
+        spare_what_is_loaded()
         with ExitStack() as stack:
             if options["health_port"] is not None:
                 stack.enter_context(
@@ -71,7 +74,10 @@ def build_consumer(
         settings.DELIVERY_TRANSPORTS[settings.DELIVERY_TRANSPORT]
     )(subscription)
     high = Priority.HIGH in subscription.priorities
-    pace = Pace(window=window, idle_pause=HIGH_IDLE_PAUSE if high else 0.2)
+    pace = HIGH_PACE if high else Pace()
     return Consumer(
-        transport=transport, subscription=subscription, stop=stop, pace=pace
+        transport=transport,
+        subscription=subscription,
+        stop=stop,
+        pace=replace(pace, window=window),
     )
