@@ -127,7 +127,8 @@ def _find_maxima(
     replay_every: int = 0,
 ) -> list[Spread]:
     """Find each server's highest rate, in turns."""
-    about = {"loop": "closed", "replays": 1 / replay_every if replay_every else 0.0}
+    share = 1 / replay_every if replay_every else 0.0
+    about: dict[str, Any] = {"loop": "closed", "replays": share}
     for server in servers:
         put_load(_load(bench, server, seconds=WARM_UP_SECONDS))
 
