@@ -52,4 +52,5 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.RunSQL("SELECT sample_little('inbox_item')", migrations.RunSQL.noop),
     ]

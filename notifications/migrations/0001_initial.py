@@ -79,6 +79,7 @@ CREATE TABLE outbox (
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0,
         autovacuum_analyze_threshold = 20000);
 CREATE INDEX outbox_due ON outbox (priority, channel, due_at);
+SELECT sample_little('outbox');
 
 CREATE TABLE dead_letter (
   delivery_id uuid PRIMARY KEY,

@@ -101,4 +101,7 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.RunSQL(
+            "SELECT sample_little('sandbox_message')", migrations.RunSQL.noop
+        ),
     ]

@@ -36,6 +36,7 @@ CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
 LEAF = """
 CREATE TABLE idempotency_key_{number} PARTITION OF idempotency_key
   FOR VALUES WITH (MODULUS {leaves}, REMAINDER {number}) WITH (fillfactor = 80);
+SELECT sample_little('idempotency_key_{number}');
 """
 
 
