@@ -1,6 +1,8 @@
 # Everything needs Python 3.11 or newer and nothing else prepared:
 # the first call makes .venv and fills it from the locked requirements.
 PYTHON ?= python3
+# postgres, or kafka: `make demo TRANSPORT=kafka`
+TRANSPORT ?= postgres
 BIN := .venv/bin
 UV := $(shell command -v uv 2>/dev/null)
 
@@ -29,11 +31,11 @@ help: ## what can be done here
 
 .PHONY: demo
 demo: $(RUN) ## run everything here, with sample data; Ctrl-C stops it
-	@$(BIN)/python -m devstack demo
+	@$(BIN)/python -m devstack demo --transport $(TRANSPORT)
 
 .PHONY: smoke
 smoke: $(RUN) ## 200 notifications with faults on fresh data, then the invariants
-	@$(BIN)/python -m devstack smoke
+	@$(BIN)/python -m devstack smoke --transport $(TRANSPORT)
 
 .PHONY: test
 test: $(DEV) ## the whole test suite (ARGS="…" goes to pytest)

@@ -72,6 +72,12 @@ PAGES = {
             "What waits for a person: look, and replay",
         ),
         Page(
+            "Rejected records",
+            "running_with_errors",
+            "notifications.RejectedRecord",
+            "What lay in a topic and names no delivery",
+        ),
+        Page(
             "Sandbox",
             "science",
             "providers.SandboxMessage",

@@ -10,6 +10,7 @@ from typing import Any
 
 from config.env import env
 from config.unfold import FORMAT_MODULE_PATH, UNFOLD  # noqa: F401  # settings
+from tenants.categories import Priority
 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY: str = env.str("SECRET_KEY")
@@ -225,8 +226,29 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 DELIVERY_TRANSPORTS = {
     "postgres": "notifications.transport.postgres.PostgresTransport",
+    "kafka": "notifications.transport.kafka.consuming.KafkaTransport",
 }
 DELIVERY_TRANSPORT = env.str("DELIVERY_TRANSPORT", default="postgres")
+
+KAFKA_BOOTSTRAP_SERVERS = env.str("KAFKA_BOOTSTRAP_SERVERS", default="")
+# Begins every topic and group, where a cluster is shared.
+KAFKA_PREFIX = env.str("KAFKA_PREFIX", default="")
+# More of librdkafka's options for every client, for example those of SASL.
+KAFKA_CLIENT_OPTIONS: dict[str, str] = env.json("KAFKA_CLIENT_OPTIONS", default={})
+# "consumer" (KIP-848) or "classic"; empty asks the broker.
+KAFKA_GROUP_PROTOCOL = env.str("KAFKA_GROUP_PROTOCOL", default="")
+# A name that a process keeps when it is restarted: in a classic group it then has its
+# partitions back at once, where a new member waits until the old one is given up.
+KAFKA_INSTANCE = env.str("KAFKA_INSTANCE", default="")
+
+# The relay dates a row so far ahead while it publishes it: after that it is due again.
+PUBLISH_LEASE = timedelta(seconds=env.float("PUBLISH_LEASE_SECONDS", default=4))
+# A record that nobody has claimed after this long counts as lost.
+PUBLISHED_HORIZONS = {
+    Priority.HIGH: timedelta(seconds=env.int("HIGH_HORIZON_SECONDS", default=60)),
+    Priority.NORMAL: timedelta(seconds=env.int("HORIZON_SECONDS", default=600)),
+    Priority.LOW: timedelta(seconds=env.int("HORIZON_SECONDS", default=600)),
+}
 
 # A claim is good for this long; a worker that dies is taken over after it.
 CLAIM_LEASE = timedelta(seconds=env.int("CLAIM_LEASE_SECONDS", default=60))
@@ -268,6 +290,28 @@ if HTTP_PROVIDER_URL := env.str("HTTP_PROVIDER_URL", default=""):
         },
     }
     PROVIDER_ROUTES["sms"] = "http"
+if TWILIO_ACCOUNT_SID := env.str("TWILIO_ACCOUNT_SID", default=""):
+    PROVIDERS["twilio"] = {
+        "BACKEND": "providers.sms.twilio.TwilioAdapter",
+        "OPTIONS": {
+            "account_sid": TWILIO_ACCOUNT_SID,
+            # The secret of the API key, where there is one.
+            "auth_token": env.str("TWILIO_AUTH_TOKEN"),
+            "sender": env.str("TWILIO_SENDER"),
+            "key_sid": env.str("TWILIO_KEY_SID", default=""),
+            "callback_url": env.str("TWILIO_CALLBACK_URL", default=""),
+        },
+    }
+    PROVIDER_ROUTES["sms"] = "twilio"
+if FCM_SERVICE_ACCOUNT := env.str("FCM_SERVICE_ACCOUNT", default=""):
+    PROVIDERS["fcm"] = {
+        "BACKEND": "providers.push.fcm.FcmAdapter",
+        "OPTIONS": {"service_account": FCM_SERVICE_ACCOUNT},
+        # Getting a token and connecting, twice if the token is refused, may take
+        # fourteen seconds before the body has left.
+        "TIMEOUT": 20.0,
+    }
+    PROVIDER_ROUTES["push"] = "fcm"
 # Whatever is accepted with a test key goes here and nowhere else.
 TEST_PROVIDER = "sandbox"
 

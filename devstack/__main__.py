@@ -29,8 +29,14 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m devstack")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("demo", help="run the platform with sample data until Ctrl-C")
-    commands.add_parser("smoke", help="run 200 notifications through fresh data")
+    for name, about in (
+        ("demo", "run the platform with sample data until Ctrl-C"),
+        ("smoke", "run 200 notifications through fresh data"),
+    ):
+        command = commands.add_parser(name, help=about)
+        command.add_argument(
+            "--transport", choices=["postgres", "kafka"], default="postgres"
+        )
     serve = commands.add_parser(
         "serve", help="run a throw-away PostgreSQL and Valkey until Ctrl-C"
     )
@@ -45,11 +51,11 @@ def _run(options: argparse.Namespace) -> int:
         case "demo":
             from devstack.demo import demo
 
-            demo()
+            demo(options.transport)
         case "smoke":
             from devstack.smoke import smoke
 
-            return smoke()
+            return smoke(options.transport)
         case "serve":
             from devstack.serve import serve
 

@@ -20,12 +20,12 @@ ARRIVAL_SECONDS = 60.0
 TOKEN_SECONDS = 12 * 3600
 
 
-def demo() -> None:
+def demo(transport: str) -> None:
     """Run until Ctrl-C; the data stays for the next run."""
     folder = clone_folder()
     print("Starting PostgreSQL, Valkey, web, consumers and scheduler …", flush=True)
     with running_platform(
-        folder, durable=True, settings={}, preferred_port=8000
+        folder, durable=True, transport=transport, settings={}, preferred_port=8000
     ) as platform:
         _show_one_notification(platform)
         print(_page(platform), flush=True)

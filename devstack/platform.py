@@ -70,19 +70,32 @@ class Platform:
 
 @contextmanager
 def running_platform(
-    folder: Path, *, durable: bool, settings: Mapping[str, str], preferred_port: int = 0
+    folder: Path,
+    *,
+    durable: bool,
+    transport: str,
+    settings: Mapping[str, str],
+    preferred_port: int = 0,
 ) -> Iterator[Platform]:
     """Run everything on a folder; yield when every process is ready."""
-    with running_stack(folder, durable=durable) as servers:
+    with (
+        running_stack(folder, durable=durable) as servers,
+        _running_transport(folder, transport) as broker,
+    ):
         port = free_port(preferred=preferred_port)
         url = f"http://127.0.0.1:{port}"
-        known = {**servers, **settings}
+        known = {**servers, **broker, **settings}
         run([*MANAGE, "migrate", "--database", "owner", "--verbosity", "0"], known)
         # From here on nobody needs the owner's rights.
         runtime = {**known, "DATABASE_OWNER_URL": ""}
         sample = _load_sample(folder / "sample.json", runtime)
         with crew(folder=folder, environment=runtime) as hired:
-            ready = [*_start_web(hired, port), *_start_consumers(hired)]
+            if broker:
+                _declare_topics(runtime)
+                ready = _start_relay(hired)
+            else:
+                ready = []
+            ready += [*_start_web(hired, port), *_start_consumers(hired)]
             _start_scheduler(hired)
             hired.wait_until(
                 lambda: all(map(_answers, ready)),
@@ -90,6 +103,29 @@ def running_platform(
                 what="web and consumers are ready",
             )
             yield Platform(url=url, sample=sample, crew=hired, environment=runtime)
+
+
+@contextmanager
+def _running_transport(folder: Path, transport: str) -> Iterator[dict[str, str]]:
+    """Run what a transport needs beside PostgreSQL; yield the variables for it."""
+    if transport == "postgres":
+        yield {}
+        return
+    from devstack.kafka import running_kafka
+
+    with running_kafka(folder) as broker:
+        yield {"DELIVERY_TRANSPORT": transport, **broker.environment}
+
+
+def _declare_topics(environment: Mapping[str, str]) -> None:
+    one = ["--replication", "1", "--min-insync-replicas", "1", "--partitions", "2"]
+    run([*MANAGE, "declare_topics", *one], environment)
+
+
+def _start_relay(hired: Crew) -> list[str]:
+    port = free_port()
+    hired.start("relay", [*MANAGE, "relay_outbox", "--health-port", str(port)])
+    return [f"http://127.0.0.1:{port}/readyz"]
 
 
 def _start_web(hired: Crew, port: int) -> list[str]:

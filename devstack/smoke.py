@@ -25,13 +25,15 @@ PRIORITIES = ["high", "normal", "low"]
 UNFINISHED = ("pending", "sending", "parked")
 
 
-def smoke() -> int:
+def smoke(transport: str) -> int:
     """Run the check; print its result as the last line; return the exit code."""
     print("Starting everything on fresh data …", flush=True)
     settings = {"SANDBOX_TRANSIENT_RATE": str(TRANSIENT_RATE)}
     with (
         throw_away_folder() as folder,
-        running_platform(folder, durable=False, settings=settings) as platform,
+        running_platform(
+            folder, durable=False, transport=transport, settings=settings
+        ) as platform,
     ):
         result = _check(platform)
     print(json.dumps(result, separators=(",", ":")))

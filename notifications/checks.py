@@ -57,6 +57,31 @@ def check_every_category_has_a_policy(
     return found
 
 
+@register()
+def check_transport(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> list[CheckMessage]:
+    """A transport that is not known, or not told where its broker is, moves nothing."""
+    chosen = settings.DELIVERY_TRANSPORT
+    if chosen not in settings.DELIVERY_TRANSPORTS:
+        known = ", ".join(settings.DELIVERY_TRANSPORTS)
+        return [
+            Error(
+                f"DELIVERY_TRANSPORT is {chosen!r}.",
+                hint=f"Choose one of: {known}.",
+                id="notifications.E004",
+            )
+        ]
+    if chosen == "kafka" and not settings.KAFKA_BOOTSTRAP_SERVERS:
+        return [
+            Error(
+                "DELIVERY_TRANSPORT is 'kafka' and KAFKA_BOOTSTRAP_SERVERS is empty.",
+                id="notifications.E005",
+            )
+        ]
+    return []
+
+
 @register(Tags.database)
 def check_clock_is_real(
     app_configs: Sequence[AppConfig] | None,

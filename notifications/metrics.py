@@ -38,6 +38,21 @@ _CLAIMED = Histogram(
     "Deliveries claimed at once, empty polls left out.",
     buckets=(1, 5, 20, 50, 100, 200, 500),
 )
+_PUBLISHED = Counter(
+    "notify_published_total",
+    "Records that the relay gave to the broker, acknowledged or not.",
+    ["priority", "channel"],
+)
+_STALE_RECORDS = Counter(
+    "notify_stale_records_total",
+    "Records whose outbox row had moved on: duplicates, and answers to lost ones.",
+    ["priority", "channel"],
+)
+_REJECTED_RECORDS = Counter(
+    "notify_rejected_records_total",
+    "Records that name no delivery; they are kept for the operator.",
+    ["reason"],
+)
 
 
 def observe_acceptance(*, result: str, seconds: float) -> None:
@@ -68,3 +83,18 @@ def observe_outbox_age(*, priority: str, channel: str, seconds: float) -> None:
 def observe_claim(*, size: int) -> None:
     """Count one claimed batch."""
     _CLAIMED.observe(size)
+
+
+def observe_published(*, priority: str, channel: str, number: int) -> None:
+    """Count records given to the broker."""
+    _PUBLISHED.labels(priority, channel).inc(number)
+
+
+def observe_stale_records(*, priority: str, channel: str, number: int) -> None:
+    """Count records that could claim nothing."""
+    _STALE_RECORDS.labels(priority, channel).inc(number)
+
+
+def observe_rejected_record(*, reason: str) -> None:
+    """Count one record that was kept for the operator."""
+    _REJECTED_RECORDS.labels(reason).inc()

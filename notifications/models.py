@@ -145,6 +145,39 @@ class OutboxRow(models.Model):
         return str(self.delivery_id)
 
 
+class RejectedRecord(models.Model):
+    """A record of the broker that names no delivery, for an operator to look at."""
+
+    id = models.UUIDField(primary_key=True)
+    topic = models.TextField()
+    partition = models.IntegerField()
+    record_offset = models.BigIntegerField()
+    reason = models.TextField()
+    octets = models.BinaryField(help_text="Its first kilobyte.")
+    size = models.IntegerField()
+    created_at = models.DateTimeField(db_default=AppNow())
+
+    class Meta:
+        db_table = "rejected_record"
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}/{self.record_offset}"
+
+
+class SeenTopic(models.Model):
+    """The id that a topic had when the relay last looked; another means made anew."""
+
+    name = models.TextField(primary_key=True)
+    topic_id = models.TextField()
+    seen_at = models.DateTimeField(db_default=AppNow())
+
+    class Meta:
+        db_table = "seen_topic"
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class DeadLetter(models.Model):
     """A delivery that waits for a person: dead or parked.
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from foundation.statements import Cursor
@@ -26,28 +26,46 @@ class Lane(NamedTuple):
     priority: Priority
     channel: Channel
 
+    @property
+    def keys(self) -> dict[str, str]:
+        """Name it, for metrics."""
+        return {"priority": self.priority.key, "channel": self.channel.key}
+
 
 LANES = tuple(Lane(*pair) for pair in product(Priority, Channel))
 
 # One text per class, priority and channel written out: with parameters a generic plan
 # could not use them, and one ORDER BY across classes walks every future row of the
-# higher ones (65 ms against 0.65 ms with 3 M of them). A consumer that crashes before
+# higher ones (65 ms against 0.65 ms with 3 M of them). A poller that crashes before
 # its COMMIT locked nothing; others skip what it holds.
+_DUE = {
+    lane: f"""
+ WHERE o.ctid = ANY (ARRAY(
+   SELECT ctid FROM outbox
+    WHERE priority = {lane.priority.value} AND channel = {lane.channel.value}
+      AND due_at <= app_now() - %(overdue_by)s AND due_at >= %(floor)s
+    ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+"""  # noqa: S608 - two enums' numbers
+    for lane in LANES
+}
 _POLL_AND_CLAIM = {
     lane: f"""
 UPDATE outbox o
    SET claim_count = o.claim_count + 1, due_at = app_now() + %(lease)s,
        published_at = NULL
- WHERE o.ctid = ANY (ARRAY(
-   SELECT ctid FROM outbox
-    WHERE priority = {lane.priority.value} AND channel = {lane.channel.value}
-      AND due_at <= app_now() AND due_at >= %(floor)s
-    ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+{due}
 RETURNING o.delivery_id, o.claim_count, app_now()
-"""  # noqa: S608 - two enums' numbers
-    for lane in LANES
+"""  # noqa: S608 - our own text
+    for lane, due in _DUE.items()
 }
-
+_TAKE = {
+    lane: f"""
+UPDATE outbox o SET due_at = app_now() + %(lease)s
+{due}
+RETURNING o.delivery_id, o.claim_count, o.tenant_id, o.due_at, app_now()
+"""  # noqa: S608 - our own text
+    for lane, due in _DUE.items()
+}
 
 # LATERAL with ORDER BY and LIMIT stays one step into outbox_due for each class; an
 # EXISTS may be planned as a join with the whole table.
@@ -57,12 +75,18 @@ SELECT lane.priority, lane.channel
        lane(priority, channel, floor),
        LATERAL (SELECT FROM outbox o
                  WHERE o.priority = lane.priority AND o.channel = lane.channel
-                   AND o.due_at <= app_now() AND o.due_at >= lane.floor
+                   AND o.due_at <= app_now() - %s::interval
+                   AND o.due_at >= lane.floor
                  ORDER BY o.due_at LIMIT 1) due
 """
 
 
-def due_lanes(cursor: Cursor, floors: Mapping[Lane, datetime]) -> set[Lane]:
+def due_lanes(
+    cursor: Cursor,
+    floors: Mapping[Lane, datetime],
+    *,
+    overdue_by: timedelta = timedelta(0),
+) -> set[Lane]:
     """Tell which of these classes have a due row not due before their floor.
 
     One question for all of them, since most polls of most classes find nothing.
@@ -73,6 +97,7 @@ def due_lanes(cursor: Cursor, floors: Mapping[Lane, datetime]) -> set[Lane]:
             [lane.priority.value for lane in floors],
             [lane.channel.value for lane in floors],
             list(floors.values()),
+            overdue_by,
         ],
     )
     return {Lane(Priority(row[0]), Channel(row[1])) for row in cursor.fetchall()}
@@ -80,17 +105,19 @@ def due_lanes(cursor: Cursor, floors: Mapping[Lane, datetime]) -> set[Lane]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poll:
-    """Which rows to take: one class, not due before `floor`, at most `limit`."""
+    """Which rows to take: one class, not due before `floor`, at most `limit`, due for
+    at least `overdue_by`; they are dated ahead by `lease`."""
 
     lane: Lane
     floor: datetime
     limit: int
     lease: timedelta
+    overdue_by: timedelta = timedelta(0)
 
 
-def poll_statement(lane: Lane) -> str:
-    """Return the text of one class's poll, for the test of its plan."""
-    return _POLL_AND_CLAIM[lane]
+def poll_statements(lane: Lane) -> tuple[str, str]:
+    """Return the texts of one class's polls, for the test of their plans."""
+    return _POLL_AND_CLAIM[lane], _TAKE[lane]
 
 
 def poll_and_claim(cursor: Cursor, poll: Poll) -> tuple[list[Fence], datetime | None]:
@@ -98,12 +125,45 @@ def poll_and_claim(cursor: Cursor, poll: Poll) -> tuple[list[Fence], datetime | 
 
     Also returns the database's time of the poll, None if nothing was due.
     """
-    cursor.execute(
-        _POLL_AND_CLAIM[poll.lane],
-        {"lease": poll.lease, "floor": poll.floor, "limit": poll.limit},
-    )
-    rows = cursor.fetchall()
+    rows = _poll(cursor, _POLL_AND_CLAIM, poll)
     return [Fence(row[0], row[1]) for row in rows], rows[0][2] if rows else None
+
+
+class Taken(NamedTuple):
+    """A row that the relay is publishing; `token` is the date that it was given."""
+
+    delivery_id: UUID
+    claim_count: int
+    tenant_id: int
+    token: datetime
+
+    @property
+    def fence(self) -> Fence:
+        return Fence(self.delivery_id, self.claim_count)
+
+
+def take(cursor: Cursor, poll: Poll) -> tuple[list[Taken], datetime | None]:
+    """Date due rows of one class ahead, to publish them; skip what others hold.
+
+    Also returns the database's time of the poll, None if nothing was due.
+    """
+    rows = _poll(cursor, _TAKE, poll)
+    return [Taken._make(row[:4]) for row in rows], rows[0][4] if rows else None
+
+
+def _poll(
+    cursor: Cursor, statements: Mapping[Lane, str], poll: Poll
+) -> list[tuple[Any, ...]]:
+    cursor.execute(
+        statements[poll.lane],
+        {
+            "lease": poll.lease,
+            "floor": poll.floor,
+            "limit": poll.limit,
+            "overdue_by": poll.overdue_by,
+        },
+    )
+    return cursor.fetchall()
 
 
 _LOCK_OWNED = """

@@ -21,6 +21,10 @@ class Stop:
     def asked(self) -> bool:
         return self._asked.is_set()
 
+    def wait(self, seconds: float) -> None:
+        """Rest, but no longer than until asked."""
+        self._asked.wait(seconds)
+
     def listen(self) -> None:
         """Take SIGTERM and SIGINT as the request."""
         signal.signal(signal.SIGTERM, self._take_signal)

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
 
-from foundation.statements import Cursor
 from providers.channels import Channel
+
+if TYPE_CHECKING:
+    from foundation.statements import Cursor
 
 # The only hosts to which a secret may go unencrypted.
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})

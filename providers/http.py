@@ -25,7 +25,7 @@ from providers.base import (
 from providers.channels import Channel
 from providers.http_codes import parse_retry_after, verdict_of_status
 
-_CONNECT_SECONDS = 3.0
+CONNECT_SECONDS = 3.0
 _LONGEST_ANSWER = 64 * 1024
 
 # What a 4xx may say in `error` about the person rather than the message.
@@ -78,10 +78,11 @@ class HttpAdapter(Adapter):
 
     channels = frozenset({Channel.EMAIL, Channel.SMS, Channel.PUSH})
     accepts_idempotency_key = True
-    seconds_before_body = _CONNECT_SECONDS
+    seconds_before_body = CONNECT_SECONDS
 
     def __init__(self, *, url: str, token: str = "") -> None:
-        _check_options(url, token)
+        check_endpoint(url, confidential=bool(token))
+        _check_token(token)
         self._url = url
         self._token = token
         self._session: aiohttp.ClientSession | None = None
@@ -119,10 +120,14 @@ class HttpAdapter(Adapter):
 
     async def send(self, message: OutboundMessage) -> SendResult:
         """Make one attempt; nothing is followed, repeated or remembered in between."""
-        request = self.build_request(message)
+        answer = await self.exchange(self.build_request(message))
+        return self.classify(answer) if isinstance(answer, HttpAnswer) else answer
+
+    async def exchange(self, request: HttpRequest) -> HttpAnswer | SendResult:
+        """Post once; what breaks off comes back as what it means for the message."""
         body = _CountedBody(request.body)
         try:
-            answer = await self._exchange(request, body)
+            return await self._post(request, body)
         except aiohttp.ClientConnectorCertificateError:
             return Verdict.ACCOUNT_FAULT.result(code="tls_certificate")
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
@@ -131,7 +136,6 @@ class HttpAdapter(Adapter):
             if body.has_left:
                 return Verdict.UNKNOWN.result(code="lost_after_body")
             return Verdict.TRANSIENT.result(code="lost_before_body")
-        return self.classify(answer)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -139,7 +143,7 @@ class HttpAdapter(Adapter):
             await self._session.close()
             self._session = None
 
-    async def _exchange(self, request: HttpRequest, body: _CountedBody) -> HttpAnswer:
+    async def _post(self, request: HttpRequest, body: _CountedBody) -> HttpAnswer:
         if self._session is None:
             self._session = _open_session()
         async with self._session.post(
@@ -164,17 +168,21 @@ class _CountedBody(aiohttp.BytesPayload):
         self.has_left = True
 
 
-def _check_options(url: str, token: str) -> None:
+def check_endpoint(url: str, *, confidential: bool, option: str = "url") -> None:
+    """Raise ImproperlyConfigured unless an adapter may post to this address."""
     try:
         parts = URL(url)
     except ValueError as fault:
-        raise ImproperlyConfigured("url: malformed") from fault
+        raise ImproperlyConfigured(f"{option}: malformed") from fault
     if parts.scheme not in {"http", "https"} or not parts.host:
-        raise ImproperlyConfigured("url: write https://host/path")
+        raise ImproperlyConfigured(f"{option}: write https://host/path")
+    if confidential and parts.scheme == "http" and parts.host not in LOOPBACK_HOSTS:
+        raise ImproperlyConfigured(f"{option}: a token needs https")
+
+
+def _check_token(token: str) -> None:
     if not (token.isascii() and token.isprintable()):
         raise ImproperlyConfigured("token: not fit for a header")
-    if token and parts.scheme == "http" and parts.host not in LOOPBACK_HOSTS:
-        raise ImproperlyConfigured("url: a token needs https")
 
 
 def _open_session() -> aiohttp.ClientSession:
@@ -182,7 +190,7 @@ def _open_session() -> aiohttp.ClientSession:
         # No limit here: the account's slots are the limit, and waiting for a
         # connection would count as connecting.
         connector=aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context()),
-        timeout=aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS),
+        timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS),
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"Accept-Encoding": "identity", "User-Agent": "notifications"},
         auto_decompress=False,

@@ -18,7 +18,7 @@ from pytest_django import DjangoDbBlocker
 from tests.database_clock import Clock, install_clock
 from tests.emptying import empty_tables
 
-pytest_plugins = ["tests.acme"]
+pytest_plugins = ["tests.acme", "tests.kafka"]
 
 # Dotted paths of what an app remembers in the process: a function that forgets, or
 # one under functools.cache.

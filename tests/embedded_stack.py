@@ -16,6 +16,7 @@ from contextlib import ExitStack
 import pytest
 
 from devstack.folders import throw_away_folder
+from devstack.kafka import running_kafka
 from devstack.stack import running_stack
 
 _running = ExitStack()
@@ -25,6 +26,8 @@ _running = ExitStack()
 def pytest_load_initial_conftests() -> Generator[None]:
     if "DATABASE_URL" not in os.environ:
         _start_stack()
+    if "KAFKA_BOOTSTRAP_SERVERS" not in os.environ:
+        _start_broker()
     for name, value in _throw_away_secrets().items():
         os.environ.setdefault(name, value)
     # Runs share a Valkey where the environment names one.
@@ -43,6 +46,12 @@ def _start_stack() -> None:
     atexit.register(_running.close)  # a wrong option ends us before the other hook
     folder = _running.enter_context(throw_away_folder())
     os.environ.update(_running.enter_context(running_stack(folder, durable=False)))
+
+
+def _start_broker() -> None:
+    folder = _running.enter_context(throw_away_folder())
+    broker = _running.enter_context(running_kafka(folder))
+    os.environ.update(broker.environment)
 
 
 def _throw_away_secrets() -> dict[str, str]:

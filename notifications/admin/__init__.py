@@ -6,4 +6,5 @@ from notifications.admin import (  # noqa: F401 - they register
     dead_letters,
     deliveries,
     notifications,
+    rejected_records,
 )

@@ -120,7 +120,7 @@ class Consumer:
                 continue
             if batch.size == 0:
                 # Only a claim with all the room says that nothing at all is due.
-                if once and was_idle:
+                if once and was_idle and not self._transport.is_resting:
                     return
                 pause = min(pause * 2, self._pace.idle_pause)
             else:
@@ -205,7 +205,6 @@ class Consumer:
             while len(batch) < SETTLE_BATCH and not self._outcomes.empty():
                 batch.append(self._outcomes.get_nowait())
             await self._settle(batch)
-            self._transport.acknowledge([known.fence for known in batch])
             self._unsettled.subtract(known.channel for known in batch)
             self._progress.set()
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import product
 from typing import Protocol
 
 from foundation.statements import Cursor
+from notifications.outbox import Lane
 from notifications.transitions import Fence
 from providers.channels import Channel
 from tenants.categories import Priority
@@ -21,6 +23,10 @@ class Subscription:
     priorities: tuple[Priority, ...]
     lease: timedelta
 
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        return tuple(Lane(*pair) for pair in product(self.priorities, self.channels))
+
 
 class Transport(Protocol):
     """Brings due deliveries to consumers.
@@ -28,6 +34,9 @@ class Transport(Protocol):
     It carries no truth: whatever it loses becomes due again in the outbox, and
     whatever it repeats loses its claim there.
     """
+
+    # Whether the last fetch left classes out that are not to be asked for so soon.
+    is_resting: bool
 
     def __init__(self, subscription: Subscription) -> None: ...
 
@@ -40,8 +49,5 @@ class Transport(Protocol):
     ) -> list[Fence]:
         """Win fetched work on its outbox rows, within the caller's transaction: at
         most `room` of each channel, at most `limit` in all."""
-
-    def acknowledge(self, fences: list[Fence]) -> None:
-        """Take note that these claims are settled."""
 
     def close(self) -> None: ...

@@ -22,9 +22,11 @@ from providers.channels import Channel
 from providers.gateway import Gateway
 from providers.sandbox import SandboxAdapter
 from tests.factories.providers import OutboundMessageFactory
+from tests.stubs.fcm import FcmStub
 from tests.stubs.http import Answer, CloseHalfway, HttpStub
 from tests.stubs.server import Close, Hang, Raw
 from tests.stubs.smtp import Reply, SmtpStub
+from tests.stubs.twilio import ACCOUNT_SID, TwilioStub, form_of
 
 PATIENT, HURRIED = 20.0, 0.5
 BRIEF_CONNECT, BRIEF_OFFER = {"connect_seconds": 0.5}, {"offer_seconds": 0.5}
@@ -118,7 +120,69 @@ HTTP = Peer(
         Fault("close in the middle of a 4xx", queue(CloseHalfway(400)), True),
     ),
 )
-PEERS = {peer.backend: peer for peer in (SMTP, HTTP)}
+# What may go wrong with an answer, once the whole request has come.
+AFTER_THE_BODY = (
+    *(
+        Fault(f"{status}", queue(Answer(status)), body_left=True)
+        for status in (301, 400, 401, 404, 408, 418, 422, 429, 500, 502, 503, 504)
+    ),
+    Fault("hang", queue(Hang()), body_left=True, timeout=HURRIED),
+    Fault("close", queue(Close()), body_left=True),
+    Fault("garbage", queue(Raw(b"\0\xff\r\n\r\n")), body_left=True),
+    Fault("garbage in a 2xx", queue(Answer(200, b"<html>")), body_left=True),
+    Fault("close in the middle", queue(CloseHalfway(201)), body_left=True),
+    Fault("close in the middle of a 4xx", queue(CloseHalfway(400)), True),
+)
+TWILIO = Peer(
+    backend="providers.sms.twilio.TwilioAdapter",
+    channels=(Channel.SMS,),
+    start=TwilioStub,
+    options=lambda stub: {
+        "account_sid": ACCOUNT_SID,
+        "auth_token": "secret",
+        "sender": "+15005550006",
+        "callback_url": "https://notify.acme.example/twilio",
+        "url": stub.origin,
+    },
+    identities=lambda stub: [form_of(call)["StatusCallback"] for call in stub.calls],
+    recipients=lambda stub: [[form_of(call)["To"]] for call in stub.calls],
+    contents=lambda stub: [call.body for call in stub.calls],
+    faults=(
+        Fault("refused", lambda stub: stub.stop(), body_left=False),
+        Fault("close at once", queue(Close(), stage="connect"), body_left=True),
+        Fault("garbage at once", queue(Raw(b"\0\xff\r\n\r\n"), stage="connect"), True),
+        *AFTER_THE_BODY,
+    ),
+)
+FCM = Peer(
+    backend="providers.push.fcm.FcmAdapter",
+    channels=(Channel.PUSH,),
+    start=FcmStub,
+    options=lambda stub: {
+        "service_account": stub.service_account(),
+        "url": stub.origin,
+    },
+    identities=lambda stub: [
+        call.json["message"]["data"]["delivery_id"] for call in stub.sent
+    ],
+    recipients=lambda stub: [[call.json["message"]["token"]] for call in stub.sent],
+    contents=lambda stub: [call.body for call in stub.sent],
+    faults=(
+        Fault("refused", lambda stub: stub.stop(), body_left=False),
+        # The token comes first, over the same port.
+        Fault("close at once", queue(Close(), stage="connect"), body_left=False),
+        Fault("no token", queue(Close(), stage="token"), body_left=False),
+        Fault("bad token", queue(Answer(400), stage="token"), body_left=False),
+        Fault(
+            "hang before the token",
+            queue(Hang(), stage="token"),
+            False,
+            options={"token_seconds": 0.5},
+        ),
+        *AFTER_THE_BODY,
+    ),
+)
+PEERS = {peer.backend: peer for peer in (SMTP, HTTP, TWILIO, FCM)}
 
 FAULTS = [
     pytest.param(peer, fault, id=f"{peer.backend.rpartition('.')[2]}: {fault.name}")

@@ -49,12 +49,20 @@ def test_pages_are_grouped_by_job_and_shown_to_whom_they_are_open():
         return {g["title"]: [item["title"] for item in g["items"]] for g in shown}
 
     assert groups(superuser_console()) == {
-        "Deliveries": ["Notifications", "Deliveries", "Dead letters", "Sandbox"],
+        "Deliveries": [
+            "Notifications",
+            "Deliveries",
+            "Dead letters",
+            "Rejected records",
+            "Sandbox",
+        ],
         "Content": ["Templates"],
         "Tenancy": ["Tenants", "API keys", "Staff", "Accounts"],
         "Trail": ["Audit events"],
     }
-    assert "Accounts" not in groups(console_of(tenant, Role.VIEWER))["Tenancy"]
+    viewers = groups(console_of(tenant, Role.VIEWER))
+    assert "Accounts" not in viewers["Tenancy"]
+    assert "Rejected records" not in viewers["Deliveries"]
 
 
 def test_who_has_no_tenant_is_told_whom_to_ask():

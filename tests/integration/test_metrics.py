@@ -27,6 +27,13 @@ VALUES = {
     "method": {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"},
     "status": {"1xx", "2xx", "3xx", "4xx", "5xx", *DeliveryStatus},
     "outcome": set(Outcome),
+    "reason": {
+        "no_value",
+        "unknown_delivery",
+        "unknown_version",
+        "wrong_claim_count",
+        "wrong_length",
+    },
 }
 
 

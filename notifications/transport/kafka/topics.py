@@ -1,0 +1,142 @@
+"""The topics: one for each channel and class, declared by a command alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+from confluent_kafka.error import KafkaError
+from django.conf import settings
+
+from notifications.outbox import Lane
+
+_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a topic is made; an existing one is left as it is."""
+
+    partitions: int
+    replication: int
+    retention_hours: int
+    min_insync_replicas: int
+
+
+class TopicsUnavailable(Exception):
+    """The broker does not tell about its topics now."""
+
+
+def topic(lane: Lane) -> str:
+    """Return the name of a lane's topic."""
+    prefix = settings.KAFKA_PREFIX
+    return f"{prefix}deliveries.{lane.channel.key}.{lane.priority.key}"
+
+
+def group(lane: Lane) -> str:
+    """Return the consumer group of a lane: a rebalance of one disturbs no other."""
+    prefix = settings.KAFKA_PREFIX
+    return f"{prefix}notifications.{lane.channel.key}.{lane.priority.key}"
+
+
+def declare_topics(lanes: Iterable[Lane], layout: Layout) -> list[str]:
+    """Make the topics that are not there; return their names."""
+    config = {
+        "retention.ms": str(layout.retention_hours * 3_600_000),
+        "min.insync.replicas": str(layout.min_insync_replicas),
+        "cleanup.policy": "delete",
+    }
+    wanted = [
+        NewTopic(
+            topic(lane),
+            num_partitions=layout.partitions,
+            replication_factor=layout.replication,
+            config=config,
+        )
+        for lane in lanes
+    ]
+    made = []
+    for name, future in _admin().create_topics(wanted).items():
+        try:
+            future.result(timeout=_SECONDS)
+            made.append(name)
+        except KafkaException as refused:
+            if refused.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+    return made
+
+
+def topic_ids(lanes: Iterable[Lane]) -> Mapping[Lane, str]:
+    """Return the id that the broker gave to each topic; those missing are left out.
+
+    A topic that was deleted and made again has another. Raises TopicsUnavailable.
+    """
+    names = {topic(lane): lane for lane in lanes}
+    described = _admin().describe_topics(
+        TopicCollection(list(names)), request_timeout=_SECONDS
+    )
+    found: dict[Lane, str] = {}
+    for name, future in described.items():
+        try:
+            found[names[name]] = str(future.result(timeout=_SECONDS).topic_id)
+        except KafkaException as refused:
+            code = refused.args[0].code()
+            if code != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise TopicsUnavailable(refused.args[0].name()) from refused
+        except TimeoutError as late:
+            raise TopicsUnavailable("no answer") from late
+    return found
+
+
+def group_protocol() -> str:
+    """Return "consumer" (KIP-848) where the broker has it, "classic" elsewhere.
+
+    Raises TopicsUnavailable where no broker answers within a second.
+    """
+    admin = _admin()
+    try:
+        brokers = list(admin.list_topics(timeout=1).brokers)
+    except KafkaException as refused:
+        raise TopicsUnavailable(refused.args[0].name()) from refused
+    resource = ConfigResource(ResourceType.BROKER, str(brokers[0]))
+    try:
+        (future,) = admin.describe_configs([resource]).values()
+        known = future.result(timeout=_SECONDS)
+    except KafkaException:
+        return "classic"
+    protocols = known.get("group.coordinator.rebalance.protocols")
+    names = protocols.value.split(",") if protocols is not None else []
+    return "consumer" if "consumer" in names else "classic"
+
+
+def connection_settings() -> dict[str, Any]:
+    """Return what every client needs: where the brokers are, and what operators add."""
+    return {
+        # librdkafka's own lines would go to stderr past our format.
+        "logger": logging.getLogger("librdkafka"),
+        "bootstrap.servers": settings.KAFKA_BOOTSTRAP_SERVERS,
+        "client.id": "notifications",
+        "topic.metadata.refresh.interval.ms": 5_000,
+        "socket.keepalive.enable": True,
+        **settings.KAFKA_CLIENT_OPTIONS,
+    }
+
+
+def _admin() -> AdminClient:
+    # One for the process: futures of one that nobody holds fail.
+    return _admin_of(settings.KAFKA_BOOTSTRAP_SERVERS)
+
+
+@cache
+def _admin_of(_: str) -> AdminClient:
+    return AdminClient(connection_settings())

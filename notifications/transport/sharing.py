@@ -1,0 +1,55 @@
+"""Who gets how much of one claim: the higher classes first, LOW always a tenth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from notifications.outbox import Lane
+from notifications.transport.base import Subscription
+from providers.channels import Channel
+from tenants.categories import Priority
+
+# LOW is never starved: a tenth of every batch is kept for it.
+_LOW_SHARE = 10
+
+
+class Sharing:
+    """Divides the room of a subscription, beginning with another channel each time."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        self._subscription = subscription
+        self._turn = 0
+
+    def divide(
+        self,
+        *,
+        room: Mapping[Channel, int],
+        limit: int,
+        take: Callable[[Lane, int], int],
+    ) -> None:
+        """Offer every lane what it may have; `take` says how many it took of that."""
+        left, taken = dict(room), 0
+        for priority in sorted(self._subscription.priorities):
+            free = self._room_for(priority, limit - taken)
+            for channel in self._channels_in_turn():
+                most = min(free, left[channel])
+                if most <= 0:
+                    continue
+                number = take(Lane(priority, channel), most)
+                free -= number
+                taken += number
+                left[channel] -= number
+        self._turn += 1
+
+    def _room_for(self, priority: Priority, room: int) -> int:
+        low_is_served = Priority.LOW in self._subscription.priorities
+        if priority is Priority.LOW or not low_is_served:
+            return room
+        return room - min(max(room // _LOW_SHARE, 1), room - 1)
+
+    def _channels_in_turn(self) -> Iterator[Channel]:
+        """Begin with another channel each time, so that none fills every batch."""
+        channels = self._subscription.channels
+        first = self._turn % len(channels)
+        yield from channels[first:]
+        yield from channels[:first]
