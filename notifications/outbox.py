@@ -27,6 +27,10 @@ class Lane(NamedTuple):
     channel: Channel
 
     @property
+    def is_high(self) -> bool:
+        return self.priority is Priority.HIGH
+
+    @property
     def keys(self) -> dict[str, str]:
         """Name it, for metrics."""
         return {"priority": self.priority.key, "channel": self.channel.key}

@@ -16,7 +16,6 @@ from notifications.transport.base import Subscription
 from notifications.transport.due_floors import DueFloors
 from notifications.transport.sharing import Sharing
 from providers.channels import Channel
-from tenants.categories import Priority
 
 # Beside HIGH, which is looked for all the time, the other classes gather for a while:
 # a claim for a handful costs as much as one for a hundred.
@@ -36,7 +35,7 @@ class PostgresTransport:
         self._overdue_by = overdue_by
         self._sharing = Sharing(subscription)
         self._floors = DueFloors(subscription.lanes)
-        self._serves_high = any(map(_is_high, subscription.lanes))
+        self._serves_high = any(lane.is_high for lane in subscription.lanes)
         self._due: set[Lane] = set()
         self._others_from = 0.0
         self.is_resting = False
@@ -46,7 +45,7 @@ class PostgresTransport:
         floors = self._floors.current()
         self.is_resting = time.monotonic() < self._others_from
         if self.is_resting:
-            floors = {lane: floors[lane] for lane in floors if _is_high(lane)}
+            floors = {lane: floors[lane] for lane in floors if lane.is_high}
         with server_cursor() as cursor:
             self._due = due_lanes(cursor, floors, overdue_by=self._overdue_by)
         return bool(self._due)
@@ -84,9 +83,5 @@ class PostgresTransport:
 
     def _all_taken(self, lane: Lane, now: datetime) -> None:
         self._floors.all_taken(lane, now)
-        if self._serves_high and not _is_high(lane):
+        if self._serves_high and not lane.is_high:
             self._others_from = time.monotonic() + _GATHER_SECONDS
-
-
-def _is_high(lane: Lane) -> bool:
-    return lane.priority is Priority.HIGH

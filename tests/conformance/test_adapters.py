@@ -96,6 +96,24 @@ SMTP = Peer(
         Fault("close in the middle of the reply", queue("dot", Raw(b"250-2.0")), True),
     ),
 )
+
+
+def after_the_body(*, created: int) -> tuple[Fault, ...]:
+    """Return what may go wrong with an answer, once the whole request has come."""
+    return (
+        *(
+            Fault(f"{status}", queue(Answer(status)), body_left=True)
+            for status in (301, 400, 401, 404, 408, 418, 422, 429, 500, 502, 503, 504)
+        ),
+        Fault("hang", queue(Hang()), body_left=True, timeout=HURRIED),
+        Fault("close", queue(Close()), body_left=True),
+        Fault("garbage", queue(Raw(b"\0\xff\r\n\r\n")), body_left=True),
+        Fault("garbage in a 2xx", queue(Answer(200, b"<html>")), body_left=True),
+        Fault("close in the middle", queue(CloseHalfway(created)), body_left=True),
+        Fault("close in the middle of a 4xx", queue(CloseHalfway(400)), True),
+    )
+
+
 HTTP = Peer(
     backend="providers.http.HttpAdapter",
     channels=(Channel.EMAIL, Channel.SMS, Channel.PUSH),
@@ -108,30 +126,8 @@ HTTP = Peer(
         Fault("refused", lambda stub: stub.stop(), body_left=False),
         Fault("close at once", queue(Close(), stage="connect"), body_left=True),
         Fault("garbage at once", queue(Raw(b"\0\xff\r\n\r\n"), stage="connect"), True),
-        *(
-            Fault(f"{status}", queue(Answer(status)), body_left=True)
-            for status in (301, 400, 401, 404, 408, 418, 422, 429, 500, 502, 503, 504)
-        ),
-        Fault("hang", queue(Hang()), body_left=True, timeout=HURRIED),
-        Fault("close", queue(Close()), body_left=True),
-        Fault("garbage", queue(Raw(b"\0\xff\r\n\r\n")), body_left=True),
-        Fault("garbage in a 2xx", queue(Answer(200, b"<html>")), body_left=True),
-        Fault("close in the middle", queue(CloseHalfway(202)), body_left=True),
-        Fault("close in the middle of a 4xx", queue(CloseHalfway(400)), True),
+        *after_the_body(created=202),
     ),
-)
-# What may go wrong with an answer, once the whole request has come.
-AFTER_THE_BODY = (
-    *(
-        Fault(f"{status}", queue(Answer(status)), body_left=True)
-        for status in (301, 400, 401, 404, 408, 418, 422, 429, 500, 502, 503, 504)
-    ),
-    Fault("hang", queue(Hang()), body_left=True, timeout=HURRIED),
-    Fault("close", queue(Close()), body_left=True),
-    Fault("garbage", queue(Raw(b"\0\xff\r\n\r\n")), body_left=True),
-    Fault("garbage in a 2xx", queue(Answer(200, b"<html>")), body_left=True),
-    Fault("close in the middle", queue(CloseHalfway(201)), body_left=True),
-    Fault("close in the middle of a 4xx", queue(CloseHalfway(400)), True),
 )
 TWILIO = Peer(
     backend="providers.sms.twilio.TwilioAdapter",
@@ -151,7 +147,7 @@ TWILIO = Peer(
         Fault("refused", lambda stub: stub.stop(), body_left=False),
         Fault("close at once", queue(Close(), stage="connect"), body_left=True),
         Fault("garbage at once", queue(Raw(b"\0\xff\r\n\r\n"), stage="connect"), True),
-        *AFTER_THE_BODY,
+        *after_the_body(created=201),
     ),
 )
 FCM = Peer(
@@ -179,7 +175,7 @@ FCM = Peer(
             False,
             options={"token_seconds": 0.5},
         ),
-        *AFTER_THE_BODY,
+        *after_the_body(created=201),
     ),
 )
 PEERS = {peer.backend: peer for peer in (SMTP, HTTP, TWILIO, FCM)}

@@ -27,10 +27,6 @@ class FcmStub(HttpStub):
         self.decide = self._answer
 
     @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
     def sent(self) -> list[HttpCall]:
         return [call for call in self.calls if call.path != TOKEN_PATH]
 

@@ -67,8 +67,12 @@ class HttpStub(StubServer):
         self._script: Script[HttpStep] = Script()
 
     @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/messages"
+        return f"{self.origin}/messages"
 
     def queue(self, *steps: HttpStep, stage: str = "request") -> None:
         self._script.queue(stage, *steps)

@@ -19,10 +19,6 @@ class TwilioStub(HttpStub):
         super().__init__(**options)
         self.decide = self._answer
 
-    @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
     def _answer(self, call: HttpCall) -> HttpStep:
         return self._script.next("request") or created()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from typing import NamedTuple
 
 import structlog
@@ -13,7 +12,6 @@ from confluent_kafka.error import KafkaError
 
 from notifications.outbox import Lane
 from notifications.transport.kafka.topics import connection_settings, group, topic
-from tenants.categories import Priority
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +42,6 @@ class LaneConsumer:
         self._is_paused = False
         # After a fatal error librdkafka never fetches again.
         self.is_broken = False
-        high = lane.priority is Priority.HIGH
         self._consumer = Consumer(
             {
                 **connection_settings(),
@@ -55,7 +52,7 @@ class LaneConsumer:
                 "enable.auto.offset.store": False,
                 "auto.commit.interval.ms": 1_000,
                 "allow.auto.create.topics": False,
-                "fetch.wait.max.ms": 20 if high else 100,
+                "fetch.wait.max.ms": 20 if lane.is_high else 100,
                 # A consumer must not hoard what others could send.
                 "queued.min.messages": _HIGH_WATERMARK,
                 "queued.max.messages.kbytes": 1_024,
@@ -144,7 +141,7 @@ def _membership(protocol: str, instance: str) -> dict[str, str | int]:
     return {
         **({"group.instance.id": instance} if instance else {}),
         "partition.assignment.strategy": "cooperative-sticky",
-        "session.timeout.ms": int(timedelta(seconds=10).total_seconds() * 1000),
+        "session.timeout.ms": 10_000,
     }
 
 
