@@ -41,6 +41,11 @@ smoke: $(RUN) ## 200 notifications with faults on fresh data, then the invariant
 test: $(DEV) ## the whole test suite (ARGS="…" goes to pytest)
 	@$(BIN)/pytest -n 2 $(ARGS)
 
+.PHONY: faults
+faults: $(DEV) ## long failure tests, one at a time; they tell what they measured
+	@LOG_LEVEL=ERROR $(BIN)/pytest -m "" --capture=no $(FAULTS) $(ARGS)
+FAULTS = $(addprefix tests/failure_boundaries/,test_kafka_processes.py test_kafka_wipe.py)
+
 .PHONY: check
 check: $(DEV) ## format, lint, types, import contracts, migrations, settings, structure
 	$(BIN)/ruff format --check .

@@ -15,7 +15,15 @@ from benchmarks.failure import BenchmarkFailed
 from devstack.folders import CLONE
 
 QUIET_LOAD = 0.5
-PACKAGES = ("django", "djangorestframework", "psycopg", "granian", "msgspec", "orjson")
+PACKAGES = (
+    "confluent-kafka",
+    "django",
+    "djangorestframework",
+    "granian",
+    "msgspec",
+    "orjson",
+    "psycopg",
+)
 DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
 _CHANGED_SETTINGS = """
 SELECT name, setting FROM pg_settings

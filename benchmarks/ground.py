@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from benchmarks.broker import PARTITIONS, Kafka
 from benchmarks.failure import BenchmarkFailed
 from devstack.folders import throw_away_folder
 from devstack.platform import MANAGE
@@ -22,6 +24,10 @@ from devstack.servers import log_tail
 from devstack.stack import running_stack
 
 PEOPLE = 5_000
+_ONE_BROKER = (
+    *("--partitions", str(PARTITIONS)),
+    *("--replication", "1", "--min-insync-replicas", "1"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +43,11 @@ class Ground:
     template: dict[str, Any]
     people: int
     environment: dict[str, str]
+
+    @property
+    def topic_prefix(self) -> str:
+        """Return what begins the topics of this ground and of no other."""
+        return self.environment["KAFKA_PREFIX"]
 
     def checkpoint(self) -> None:
         """Let every measurement begin with the same share of full-page images."""
@@ -54,16 +65,20 @@ class Ground:
 
 
 @contextmanager
-def prepared_ground(*, history: int) -> Iterator[Ground]:
+def prepared_ground(*, history: int, kafka: Kafka | None = None) -> Iterator[Ground]:
     """Run PostgreSQL, which waits for the disk, and Valkey; fill them; clear all away.
 
-    `history` is the number of old notifications to begin with.
+    `history` is the number of old notifications to begin with. With a `kafka` it is the
+    transport, and has topics that no other ground uses.
     """
     with throw_away_folder() as folder, running_stack(folder, durable=True) as servers:
         superuser = _superuser(folder, servers["DATABASE_URL"])
         _keep_log_segments(superuser)
         run([*MANAGE, "migrate", "--database", "owner", "--verbosity", "0"], servers)
-        environment = {**servers, "DATABASE_OWNER_URL": ""}
+        transport = {} if kafka is None else _over(kafka)
+        environment = {**servers, **transport, "DATABASE_OWNER_URL": ""}
+        if kafka is not None:
+            run([*MANAGE, "declare_topics", *_ONE_BROKER], environment)
         filled = json.loads(run(_filling(history), environment))
         with crew(folder=folder, environment=environment) as hired:
             ground = Ground(
@@ -84,6 +99,14 @@ def prepared_ground(*, history: int) -> Iterator[Ground]:
             except BenchmarkFailed:
                 _show_logs(folder)
                 raise
+
+
+def _over(kafka: Kafka) -> dict[str, str]:
+    return {
+        "DELIVERY_TRANSPORT": "kafka",
+        "KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrap,
+        "KAFKA_PREFIX": f"{secrets.token_hex(4)}.",
+    }
 
 
 def _keep_log_segments(superuser: str) -> None:

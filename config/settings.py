@@ -222,6 +222,10 @@ USE_I18N = True
 USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# Where relay and consumers tell their health and measurements; in a container others
+# must reach it, elsewhere nobody should.
+HEALTH_HOST = env.str("HEALTH_HOST", default="127.0.0.1")
+
 # -- Delivery -----------------------------------------------------------------
 
 DELIVERY_TRANSPORTS = {

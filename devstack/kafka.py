@@ -25,6 +25,14 @@ from devstack.servers import START_SECONDS, Launch, free_port, start, stop
 POM = CLONE / "devstack" / "kafka.pom.xml"
 JARS = CLONE / ".venv" / "kafka"
 LEAST_JAVA = 17
+# A consumer that was killed keeps its partitions for as long as its session lasts: the
+# broker's 45 seconds are too long for whoever takes its place.
+SESSIONS = {
+    "group.consumer.min.session.timeout.ms": 3_000,
+    "group.consumer.session.timeout.ms": 3_000,
+    "group.consumer.min.heartbeat.interval.ms": 500,
+    "group.consumer.heartbeat.interval.ms": 500,
+}
 HEAP = ("-Xms256m", "-Xmx512m", "-XX:+UseSerialGC")
 
 
@@ -117,9 +125,11 @@ def answers(bootstrap: str) -> bool:
 
 def _format(home: Path, *, jars: Path, port: int) -> None:
     (home / "log4j2.properties").write_text(_LOGGING)
-    (home / "server.properties").write_text(
-        _PROPERTIES.format(port=port, controller_port=free_port(), data=home / "data")
+    properties = _PROPERTIES.format(
+        port=port, controller_port=free_port(), data=home / "data"
     )
+    sessions = "".join(f"{name}={value}\n" for name, value in SESSIONS.items())
+    (home / "server.properties").write_text(properties + sessions)
     options = ["format", "--standalone", "-t", _cluster_id()]
     tool = ["kafka.tools.StorageTool", *options, "-c", str(home / "server.properties")]
     done = subprocess.run(
@@ -195,6 +205,10 @@ def _in_docker() -> Iterator[str]:
         "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@localhost:9093",
         "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
         "KAFKA_AUTO_CREATE_TOPICS_ENABLE": "false",
+        **{
+            f"KAFKA_{name.upper().replace('.', '_')}": str(value)
+            for name, value in SESSIONS.items()
+        },
     }
     variables = [w for k, v in settings.items() for w in ("--env", f"{k}={v}")]
     name = f"notifications-kafka-{os.getpid()}"
@@ -257,10 +271,6 @@ transaction.state.log.min.isr=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
-group.consumer.min.session.timeout.ms=3000
-group.consumer.session.timeout.ms=6000
-group.consumer.min.heartbeat.interval.ms=1000
-group.consumer.heartbeat.interval.ms=1000
 """
 _LOGGING = """\
 rootLogger.level=WARN

@@ -35,14 +35,16 @@ def metrics_exposition() -> tuple[bytes, str]:
 
 
 @contextmanager
-def serve_health(*, role: str, port: int, ready: Callable[[], bool]) -> Iterator[int]:
-    """Answer on loopback while the block runs; yield the port (0 picks a free one).
+def serve_health(
+    *, role: str, port: int, ready: Callable[[], bool], host: str = "127.0.0.1"
+) -> Iterator[int]:
+    """Answer while the block runs; yield the port (0 picks a free one).
 
     /livez says that the process runs, /readyz asks `ready`, which must not block and
     is called from another thread.
     """
     with make_server(
-        "127.0.0.1",
+        host,
         port,
         _application(role, ready),
         server_class=_ThreadingServer,

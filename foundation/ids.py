@@ -11,6 +11,8 @@ import uuid_utils.compat as uuid_compat
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _VALUES = {letter: value for value, letter in enumerate(_ALPHABET)}
 _ENCODED_LENGTH = 26
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
+_PAIRS_AT = range(120, -1, -10)
 
 
 class MalformedId(ValueError):
@@ -55,11 +57,8 @@ def sibling_bounds(origin: UUID) -> tuple[UUID, UUID]:
 
 def public_id(prefix: str, identifier: UUID) -> str:
     """Write an id as `ntf_01J…`: the kind, then 26 characters of base 32."""
-    rest, letters = identifier.int, []
-    for _ in range(_ENCODED_LENGTH):
-        rest, value = divmod(rest, 32)
-        letters.append(_ALPHABET[value])
-    return f"{prefix}_{''.join(reversed(letters))}"
+    number = identifier.int
+    return f"{prefix}_{''.join([_PAIRS[number >> at & 1023] for at in _PAIRS_AT])}"
 
 
 def parse_public_id(prefix: str, text: str) -> UUID:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import psycopg
 from django.db import InterfaceError, InternalError, OperationalError, connection
+from psycopg.pq import Format
 
 from foundation.arrays import array_literal
 
@@ -46,7 +47,10 @@ def server_cursor() -> Cursor:
 
     Django's own cursors paste parameters into the text, so that every execution
     is parsed and planned anew; this one lets psycopg prepare the statement.
-    It takes part in the transaction that Django has open.
+    Results come in binary. It takes part in the transaction that Django has open.
     """
     connection.ensure_connection()
-    return Cursor(connection.connection)
+    cursor = Cursor(connection.connection)
+    # Of dates and ids as text, Django's and psycopg's readers are in Python.
+    cursor.format = Format.BINARY
+    return cursor

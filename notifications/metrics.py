@@ -60,19 +60,19 @@ def observe_acceptance(*, result: str, seconds: float) -> None:
     _ACCEPTANCE.labels(result).observe(seconds)
 
 
-def observe_attempt(*, channel: str, outcome: str) -> None:
-    """Count one provider answer."""
-    _ATTEMPTS.labels(channel, outcome).inc()
+def observe_attempts(*, channel: str, outcome: str, number: int) -> None:
+    """Count provider answers."""
+    _ATTEMPTS.labels(channel, outcome).inc(number)
 
 
-def observe_settled(*, channel: str, status: str) -> None:
-    """Count one delivery leaving `sending`."""
-    _SETTLED.labels(channel, status).inc()
+def observe_settled(*, channel: str, status: str, number: int) -> None:
+    """Count deliveries leaving `sending`."""
+    _SETTLED.labels(channel, status).inc(number)
 
 
-def observe_lost_claim() -> None:
-    """Count one answer whose fence no longer held."""
-    _LOST_CLAIMS.inc()
+def observe_lost_claims(*, number: int) -> None:
+    """Count answers whose fence no longer held."""
+    _LOST_CLAIMS.inc(number)
 
 
 def observe_outbox_age(*, priority: str, channel: str, seconds: float) -> None:

@@ -81,13 +81,16 @@ class NextStep:
     unresolved: bool = False
 
 
+SENT = NextStep(status=DeliveryStatus.SENT)
+
+
 def next_step(  # noqa: PLR0911 - one answer for each outcome
     result: SendResult, attempt: Attempt, *, policy: RetryPolicy, spread: float
 ) -> NextStep:
     """Decide what follows a provider's answer; `spread` in [0, 1) is the jitter."""
     match result.outcome:
         case Outcome.ACCEPTED:
-            return NextStep(status=DeliveryStatus.SENT)
+            return SENT
         case Outcome.REJECTED:
             return NextStep(
                 status=DeliveryStatus.FAILED, reason=f"rejected_{result.scope.value}"

@@ -81,7 +81,7 @@ def load_profiles(
         parameters["tenant_ids"] = [tenant_id for tenant_id, _ in wanted]
         parameters["user_ids"] = [user_id for _, user_id in wanted]
     with server_cursor() as cursor:
-        cursor.execute(statement, parameters, binary=True)
+        cursor.execute(statement, parameters)
         for row in map(_Row._make, cursor.fetchall()):
             rows[row.tenant_id, row.user_id].append(row)
     return {pair: _profile(found) for pair, found in rows.items()}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from providers.base import Adapter, OutboundMessage, SendResult, Verdict
 from providers.registry import Account, UnknownProvider, account
+from providers.slots import Slots
 
 LONGEST_WORD = 200
 _UNSTORABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
@@ -17,7 +18,7 @@ _UNSTORABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 @dataclass(frozen=True, slots=True)
 class _Lane:
     account: Account
-    slots: asyncio.Semaphore
+    slots: Slots
 
 
 def _no_check() -> None:
@@ -54,7 +55,9 @@ class Gateway:
             return Verdict.ACCOUNT_FAULT.result(code="unknown_provider")
         if message.channel not in lane.account.adapter.channels:
             return Verdict.ACCOUNT_FAULT.result(code="channel_not_served")
-        if not await _took_slot(lane):
+        # A limit of its own: what waited long must not be called with no time left, for
+        # a call that is cut short is an unknown outcome.
+        if not await lane.slots.take():
             # Nothing was tried: no attempt, like every other wait for capacity.
             return Verdict.RATE_LIMITED.result(code="account_busy")
         try:
@@ -73,7 +76,8 @@ class Gateway:
         lane = self._lanes.get(alias)
         if lane is None:
             opened = account(alias)
-            lane = _Lane(opened, asyncio.Semaphore(opened.concurrency))
+            patience = opened.timeout.total_seconds()
+            lane = _Lane(opened, Slots(opened.concurrency, patience=patience))
             self._lanes[alias] = lane
         return lane
 
@@ -86,19 +90,6 @@ def _storable(result: SendResult) -> SendResult:
     if (code, message_id) == words:
         return result
     return replace(result, code=code, provider_message_id=message_id)
-
-
-async def _took_slot(lane: _Lane) -> bool:
-    if not lane.slots.locked():
-        return await lane.slots.acquire()
-    # A limit of its own: what waited long must not be called with no time left, for
-    # a call that is cut short is an unknown outcome.
-    try:
-        async with asyncio.timeout(lane.account.timeout.total_seconds()):
-            await lane.slots.acquire()
-    except TimeoutError:
-        return False
-    return True
 
 
 async def _call(account: Account, message: OutboundMessage) -> SendResult:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import aiohttp
+import orjson
 from aiohttp.abc import AbstractStreamWriter
 from django.core.exceptions import ImproperlyConfigured
 from yarl import URL
@@ -63,9 +64,9 @@ class HttpAnswer:
     def json_object(self) -> dict[str, Any]:
         """Return the body's JSON object; an empty one if it is anything else."""
         try:
-            parsed = json.loads(self.body)
-        except (ValueError, RecursionError):
-            return {}
+            parsed = orjson.loads(self.body)
+        except ValueError:
+            parsed = _parse_leniently(self.body)
         return parsed if isinstance(parsed, dict) else {}
 
 
@@ -146,14 +147,25 @@ class HttpAdapter(Adapter):
     async def _post(self, request: HttpRequest, body: _CountedBody) -> HttpAnswer:
         if self._session is None:
             self._session = _open_session()
-        async with self._session.post(
+        response = await self._session.post(
             request.url, data=body, headers=request.headers, allow_redirects=False
-        ) as response:
-            return HttpAnswer(
-                status=response.status,
-                headers=response.headers,
-                body=await _read_capped(response),
-            )
+        )
+        return HttpAnswer(
+            status=response.status,
+            headers=response.headers,
+            body=await _read_capped(response),
+        )
+
+
+def _parse_leniently(body: bytes) -> Any:
+    """Parse what is not quite JSON: with a byte order mark, or half of an emoji.
+
+    Without its id an accepted message would be one whose outcome is unknown.
+    """
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
 
 
 class _CountedBody(aiohttp.BytesPayload):
@@ -166,6 +178,12 @@ class _CountedBody(aiohttp.BytesPayload):
     ) -> None:
         await super().write_with_length(writer, content_length)
         self.has_left = True
+
+
+def encode_form(fields: Mapping[str, str]) -> bytes:
+    """Write a form; half of a surrogate pair, which has no UTF-8, is left out."""
+    # urlencode walks every byte in Python: five times as slow, and ten for long texts.
+    return URL.build(query=fields).raw_query_string.encode()
 
 
 def check_endpoint(url: str, *, confidential: bool, option: str = "url") -> None:
@@ -200,16 +218,17 @@ def _open_session() -> aiohttp.ClientSession:
 
 async def _read_capped(response: aiohttp.ClientResponse) -> bytes:
     """Read up to the cap; what breaks off is judged by its status and what came."""
-    chunks = bytearray()
+    content, answer = response.content, bytearray()
     try:
-        async for chunk in response.content.iter_any():
-            chunks += chunk
-            if len(chunks) >= _LONGEST_ANSWER:
-                response.close()
-                break
+        while len(answer) < _LONGEST_ANSWER and not content.at_eof():
+            answer += await content.read(_LONGEST_ANSWER - len(answer))
     except (aiohttp.ClientError, OSError):
         return b""
-    return bytes(chunks[:_LONGEST_ANSWER])
+    finally:
+        # Whoever has read it to its end has given back the connection.
+        if not response.closed:
+            response.close()
+    return bytes(answer)
 
 
 def _accepted_under(provider_id: object, *, code: str) -> SendResult:

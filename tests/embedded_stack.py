@@ -19,6 +19,9 @@ from devstack.folders import throw_away_folder
 from devstack.kafka import running_kafka
 from devstack.stack import running_stack
 
+# Why a test is skipped that a mock broker cannot judge.
+NEEDS_KAFKA = "needs Apache Kafka"
+
 _running = ExitStack()
 
 
@@ -34,6 +37,19 @@ def pytest_load_initial_conftests() -> Generator[None]:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     os.environ["CACHE_KEY_PREFIX"] = f"test-{os.getpid()}-{worker}"
     yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly how much a mock broker left untested."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    missed = [report for report in skipped if NEEDS_KAFKA in str(report.longrepr)]
+    if missed:
+        terminalreporter.write_line(
+            f"{len(missed)} TESTS NEED APACHE KAFKA AND DID NOT RUN: install a JDK 17"
+            " with Maven, or Docker",
+            red=True,
+            bold=True,
+        )
 
 
 def pytest_unconfigure() -> None:

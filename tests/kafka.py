@@ -77,7 +77,7 @@ def relaying(*priorities: Priority) -> Iterator[None]:
     """Run relays in threads meanwhile."""
     stop = Stop()
     relays = [build_relay(priority, stop=stop) for priority in priorities or Priority]
-    with _in_threads(stop, *(relay.run for relay in relays)):
+    with in_threads(stop, *(relay.run for relay in relays)):
         yield
 
 
@@ -90,12 +90,14 @@ def consuming(subscription: Subscription = ALL) -> Iterator[None]:
         consumer = build_consumer(subscription, stop=stop, window=50)
         asyncio.run(consumer.run())
 
-    with _in_threads(stop, consume):
+    with in_threads(stop, consume):
         yield
 
 
 @contextmanager
-def _in_threads(stop: Stop, *works: Callable[[], None]) -> Iterator[None]:
+def in_threads(stop: Stop, *works: Callable[[], None]) -> Iterator[None]:
+    """Run works in threads meanwhile; at the end they are asked to stop."""
+
     def run(work: Callable[[], None]) -> None:
         try:
             work()

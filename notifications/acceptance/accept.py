@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import psycopg
+from django.conf import settings
 from django.db import OperationalError
 
 from foundation.failpoints import failpoint
@@ -20,6 +21,7 @@ from notifications.acceptance.submission import (
     expires_too_soon,
 )
 from notifications.acceptance.targets import choose_targets
+from notifications.doorbell import Doorbell
 from preferences.profiles import load_profiles
 from templates.catalog import (
     PinnedVersion,
@@ -33,6 +35,8 @@ from tenants.idempotency import (
     StoredResponse,
     read_first_answer,
 )
+
+_bell = Doorbell()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,8 @@ def accept(*, caller: Caller, submission: Submission) -> Accepted:
     try:
         command = _prepare(caller, submission)
         if _write(command):
+            if command.is_urgent and settings.DELIVERY_TRANSPORT == "kafka":
+                _bell.ring()  # for the relay: nobody else listens
             return Accepted(response=command.response, replayed=False)
     except InvalidSubmission as invalid:
         try:

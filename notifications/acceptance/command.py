@@ -17,7 +17,7 @@ from notifications.statuses import DeliveryStatus
 from preferences.policy import Verdict
 from templates.catalog import PinnedVersion
 from tenants import data_keys
-from tenants.categories import Category, default_priority
+from tenants.categories import Category, Priority, default_priority
 from tenants.idempotency import HASH_VERSION, KEEP_FOR, StoredResponse
 
 
@@ -27,6 +27,12 @@ class Command:
 
     parameters: dict[str, object]
     response: StoredResponse
+
+    @property
+    def is_urgent(self) -> bool:
+        """Tell whether it is HIGH and due at once."""
+        due = self.parameters["send_at"] is None
+        return due and self.parameters["priority"] == Priority.HIGH.value
 
 
 def build_command(

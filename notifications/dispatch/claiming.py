@@ -53,6 +53,8 @@ class ClaimedBatch:
     outgoing: list[Outgoing] = field(default_factory=list)
     unsendable: list[Settlement] = field(default_factory=list)
     size: int = 0
+    # Whether there was anything to claim: stale records win nothing, and are work.
+    found: bool = False
 
 
 class Unsendable(Exception):
@@ -92,7 +94,7 @@ def claim_batch(
     if tried.error is not None:
         raise ClaimFailed(fences) from tried.error
     if not fences:
-        return ClaimedBatch()
+        return ClaimedBatch(found=True)
     failpoint("consumer.after_claim")
     observe_claim(size=len(fences))
     return _prepare_all(sendable, claimed_at=claimed_at, size=len(fences))

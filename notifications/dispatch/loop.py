@@ -30,7 +30,11 @@ from notifications.dispatch.claiming import (
 from notifications.dispatch.containment import contained
 from notifications.dispatch.database_thread import DatabaseThread
 from notifications.dispatch.sending import send
-from notifications.dispatch.settling import Settlement, settle_batch
+from notifications.dispatch.settling import (
+    Settlement,
+    observe_answers,
+    settle_batch,
+)
 from notifications.transitions import BrokenInvariant
 from notifications.transport.base import Subscription, Transport
 from notifications.worker import Stop
@@ -118,7 +122,7 @@ class Consumer:
             self._start(batch)
             if batch.size == limit:
                 continue
-            if batch.size == 0:
+            if batch.size == 0 and not batch.found:
                 # Only a claim with all the room says that nothing at all is due.
                 if once and was_idle and not self._transport.is_resting:
                     return
@@ -204,6 +208,7 @@ class Consumer:
             await asyncio.sleep(SETTLE_AFTER_SECONDS)
             while len(batch) < SETTLE_BATCH and not self._outcomes.empty():
                 batch.append(self._outcomes.get_nowait())
+            observe_answers(batch)
             await self._settle(batch)
             self._unsettled.subtract(known.channel for known in batch)
             self._progress.set()

@@ -9,10 +9,9 @@ from notifications.dispatch.claiming import Outgoing, settlement_of
 from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import attempt_of, retry_policy
 from notifications.dispatch.settling import Settlement
-from notifications.metrics import observe_attempt
-from notifications.retry_policy import NextStep, next_step
+from notifications.retry_policy import SENT, NextStep, next_step
 from notifications.statuses import DeliveryStatus
-from providers.base import LocalAdapter, Verdict
+from providers.base import LocalAdapter, Outcome, SendResult, Verdict
 from providers.gateway import Gateway
 
 # Two processes' clocks never agree to the microsecond: what is this close to the end
@@ -39,13 +38,6 @@ async def send(
             )
     except _TooLate as late:
         return settlement_of(work, late.step)
-    observe_attempt(channel=work.channel.key, outcome=result.outcome.value)
-    step = next_step(
-        result,
-        attempt_of(work, now=_now(outgoing)),
-        policy=retry_policy(work.begun.category),
-        spread=spread,
-    )
     adapter = gateway.account(work.provider).adapter if result.item else None
     return Settlement(
         fence=work.fence,
@@ -53,11 +45,23 @@ async def send(
         tenant_id=work.begun.tenant_id,
         channel=work.channel,
         attempt=outgoing.message.attempt,
-        step=step,
+        step=_step_after(result, outgoing, spread=spread),
         expires_at=work.begun.expires_at,
         provider=work.provider,
         result=result,
         adapter=adapter if isinstance(adapter, LocalAdapter) else None,
+    )
+
+
+def _step_after(result: SendResult, outgoing: Outgoing, *, spread: float) -> NextStep:
+    if result.outcome is Outcome.ACCEPTED:
+        return SENT
+    work = outgoing.work
+    return next_step(
+        result,
+        attempt_of(work, now=_now(outgoing)),
+        policy=retry_policy(work.begun.category),
+        spread=spread,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,7 +15,11 @@ from audit.recorder import record_events
 from foundation.failpoints import failpoint
 from foundation.statements import Cursor, server_cursor
 from notifications import outbox, transitions
-from notifications.metrics import observe_lost_claim, observe_settled
+from notifications.metrics import (
+    observe_attempts,
+    observe_lost_claims,
+    observe_settled,
+)
 from notifications.retry_policy import NextStep
 from notifications.statuses import FINISHED, DeliveryStatus
 from notifications.transitions import Arrow, Fence
@@ -146,9 +150,21 @@ def _event_kind(settlement: Settlement, owned: set[Fence]) -> EventKind:
     return EventKind.DELIVERY_SNOOZED
 
 
+def observe_answers(settlements: Sequence[Settlement]) -> None:
+    """Count what providers answered, whatever becomes of the settling."""
+    answers = Counter(
+        (known.channel, known.result.outcome) for known in settlements if known.result
+    )
+    for (channel, outcome), number in answers.items():
+        observe_attempts(channel=channel.key, outcome=outcome.value, number=number)
+
+
 def _observe(settlements: Sequence[Settlement], owned: set[Fence]) -> None:
-    for known in settlements:
-        if known.fence in owned:
-            observe_settled(channel=known.channel.key, status=known.step.status.value)
-        else:
-            observe_lost_claim()
+    won = Counter(
+        (known.channel, known.step.status)
+        for known in settlements
+        if known.fence in owned
+    )
+    for (channel, status), number in won.items():
+        observe_settled(channel=channel.key, status=status.value, number=number)
+    observe_lost_claims(number=len(settlements) - won.total())

@@ -16,6 +16,7 @@ from django.db import connections
 from foundation.failpoints import failpoint
 from foundation.statements import AWAY, server_cursor
 from notifications import outbox
+from notifications.doorbell import Listener
 from notifications.metrics import observe_published
 from notifications.outbox import Lane, Poll, Taken
 from notifications.published import count_published, record_published
@@ -31,7 +32,8 @@ log = structlog.get_logger(__name__)
 
 BATCH = 500
 _MEASURE_EVERY_SECONDS = 0.5
-_LONGEST_PAUSE = 5.0
+# Whoever comes back is made use of within a second.
+_LONGEST_PAUSE = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,7 @@ class Relay:
         self._dates = dates
         self._pace = pace
         self._stop = stop
+        self._bell = Listener() if priority is Priority.HIGH else None
         self._floors = DueFloors(self._lanes)
         self._windows = {lane: Window() for lane in self._lanes}
         self._measure_from = 0.0
@@ -74,23 +77,37 @@ class Relay:
         pause = self._pace.busy_pause
         while not self._stop.asked:
             try:
-                number, wanted = self.publish_due()
+                pause = self._publish_and_rest(pause)
             except AWAY as away:
                 log.warning("database_unavailable", error=type(away).__name__)
                 connections.close_all()
-                number, wanted = 0, 1
-            if number < wanted:
-                pause = min(max(pause * 2, 0.1), _LONGEST_PAUSE)
-                self._wait_for_broker(pause)
-            elif number == 0:
-                pause = min(pause * 2, self._pace.idle_pause)
+                pause = _longer(pause)
                 self._stop.wait(pause)
-            else:
-                pause = self._pace.busy_pause
-                if number < BATCH:
-                    self._stop.wait(pause)
         self._publisher.close()
         connections.close_all()
+
+    def _publish_and_rest(self, pause: float) -> float:
+        """Do one round, and rest as it suggests; return how long that was."""
+        number, wanted = self.publish_due()
+        if number < wanted:
+            pause = _longer(pause)
+            self._wait_for_broker(pause)
+        elif number == 0:
+            pause = min(pause * 2, self._pace.idle_pause)
+            self._sleep(pause)
+        else:
+            pause = self._pace.busy_pause
+            if self._bell is not None:
+                self._bell.forget()
+            if number < BATCH:
+                self._stop.wait(pause)
+        return pause
+
+    def _sleep(self, seconds: float) -> None:
+        if self._bell is None:
+            self._stop.wait(seconds)
+        else:
+            self._bell.sleep(seconds)
 
     def publish_due(self) -> tuple[int, int]:
         """Do one round; return how many records the broker has, of how many taken."""
@@ -153,3 +170,8 @@ class Relay:
         while not self._stop.asked and not self._publisher.is_reachable():
             log.warning("broker_unreachable", lanes=len(self._lanes))
             self._stop.wait(pause)
+
+
+def _longer(pause: float) -> float:
+    """Double the rest after a failure, within bounds."""
+    return min(max(pause * 2, 0.1), _LONGEST_PAUSE)

@@ -47,7 +47,9 @@ class TopicWatch:
         except TopicsUnavailable as unavailable:
             log.warning("topics_unknown", reason=str(unavailable))
             return
-        self._look_from = time.monotonic() + _LOOK_EVERY_SECONDS
+        finally:
+            # After a failure too: the question may have taken seconds itself.
+            self._look_from = time.monotonic() + _LOOK_EVERY_SECONDS
         for lane in set(self._lanes) - found.keys():
             log.error("topic_missing", topic=topic(lane), mend="declare_topics")
         for lane, identity in found.items():

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from datetime import UTC, datetime
-from urllib.parse import urlencode
 
+from aiohttp import encode_basic_auth
 from django.core.exceptions import ImproperlyConfigured
 from yarl import URL
 
 from foundation.ids import public_id
 from providers.base import OutboundMessage, SendResult, Verdict
 from providers.channels import Channel
-from providers.http import HttpAdapter, HttpAnswer, HttpRequest, check_endpoint
+from providers.http import (
+    HttpAdapter,
+    HttpAnswer,
+    HttpRequest,
+    check_endpoint,
+    encode_form,
+)
 from providers.sms.twilio_codes import verdict_of
 
 _LONGEST_VALIDITY = 36_000
@@ -50,9 +55,12 @@ class TwilioAdapter(HttpAdapter):
         _check_account(account_sid=account_sid, key_sid=key_sid, auth_token=auth_token)
         resource = f"/2010-04-01/Accounts/{account_sid}/Messages.json"
         super().__init__(url=f"{url.rstrip('/')}{resource}", token=auth_token)
-        self._user = key_sid or account_sid
+        self._headers = {
+            "Authorization": encode_basic_auth(key_sid or account_sid, auth_token),
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
         self._sender = _sender_parameter(sender)
-        self._callback = _parse_callback(callback_url) if callback_url else None
+        self._callback = _callback_prefix(callback_url) if callback_url else ""
 
     def build_request(self, message: OutboundMessage) -> HttpRequest:
         """Write the form that creates a message."""
@@ -63,19 +71,10 @@ class TwilioAdapter(HttpAdapter):
         }
         if message.expires_at is not None:
             form["ValidityPeriod"] = str(_validity_period(message.expires_at))
-        if self._callback is not None:
+        if self._callback:
             delivery = public_id("dlv", message.delivery_id)
-            form["StatusCallback"] = str(self._callback.update_query(delivery=delivery))
-        credentials = b64encode(f"{self._user}:{self._token}".encode()).decode()
-        return HttpRequest(
-            url=self._url,
-            headers={
-                "Authorization": f"Basic {credentials}",
-                "Content-Type": "application/x-www-form-urlencoded",
-            },
-            # Half of a surrogate pair has no UTF-8.
-            body=urlencode(form, errors="replace").encode(),
-        )
+            form["StatusCallback"] = self._callback + delivery
+        return HttpRequest(url=self._url, headers=self._headers, body=encode_form(form))
 
     def classify(self, answer: HttpAnswer) -> SendResult:
         """Say what an answer means for the message."""
@@ -114,13 +113,15 @@ def _sender_parameter(sender: str) -> dict[str, str]:
     return {"From": sender}
 
 
-def _parse_callback(url: str) -> URL:
+def _callback_prefix(url: str) -> str:
+    """Return the address up to where a delivery's id comes."""
     check_endpoint(url, confidential=False, option="callback_url")
     parsed = URL(url)
     # Twilio refuses every message otherwise (21609).
     if "_" in (parsed.host or ""):
         raise ImproperlyConfigured("callback_url: no underscore in the host")
-    return parsed
+    bare = parsed.with_fragment(None).without_query_params("delivery")
+    return str(bare.update_query(delivery=""))
 
 
 def _validity_period(expires_at: datetime) -> int:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import timedelta
+from functools import partial
 
 import pytest
 
-from tests.acme import Api, deliveries, query, sandbox_calls
+from notifications.transport.base import Subscription
+from providers.channels import Channel
+from tenants.categories import Priority
+from tests.acme import ALL, Api, deliveries, query, sandbox_calls
+from tests.database_clock import Clock
 from tests.kafka import consuming, is_all_finished, relaying, wait_until
 
 Running = Callable[..., AbstractContextManager[None]]
@@ -20,18 +26,21 @@ def running(request: pytest.FixtureRequest) -> Running:
         request.getfixturevalue("kafka")
 
     @contextmanager
-    def run(consumers: int = 1) -> Iterator[None]:
+    def run(consumers: int = 1, of: Subscription = ALL) -> Iterator[None]:
         with ExitStack() as stack:
             if request.param == "kafka":
-                stack.enter_context(relaying())
+                stack.enter_context(relaying(*of.priorities))
             for _ in range(consumers):
-                stack.enter_context(consuming())
+                stack.enter_context(consuming(of))
             yield
 
     return run
 
 
 CHANNELS = ["email", "sms", "push", "in_app"]
+NORMAL_EMAIL = Subscription(
+    channels=(Channel.EMAIL,), priorities=(Priority.NORMAL,), lease=ALL.lease
+)
 
 
 def test_every_channel_and_class_arrives(api: Api, running: Running) -> None:
@@ -91,3 +100,27 @@ def test_what_is_cancelled_before_it_is_due_is_never_sent(
     (delivery,) = deliveries(accepted)
     assert delivery["status"] == "cancelled"
     assert sandbox_calls(delivery["id"]) == []
+
+
+def test_what_is_due_in_hours_is_sent_once_and_then_however_often_all_restarts(
+    api: Api, running: Running, clock: Clock
+) -> None:
+    """O-REL-1 (b): relay and consumer are restarted every ten minutes."""
+    due = clock.now() + timedelta(hours=3)
+    (delivery,) = deliveries(api.accept(send_at=due.isoformat()))
+    calls = []
+
+    for restart in range(21):
+        is_due = clock.now() >= due
+        other = api.accept(idempotency_key=f"now-{restart}")
+        with running(of=NORMAL_EMAIL):
+            wait_until(is_all_finished if is_due else partial(is_sent, other))
+        calls.append((is_due, len(sandbox_calls(delivery["id"]))))
+        clock.advance(timedelta(minutes=10))
+
+    assert calls == [(False, 0)] * 18 + [(True, 1)] * 3
+
+
+def is_sent(notification_id: str) -> bool:
+    """Tell whether a notification of one delivery has been sent."""
+    return str(deliveries(notification_id)[0]["status"]) == "sent"

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from uuid import uuid4
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from uuid import UUID, uuid4
 
 import pytest
+from django.db import transaction
+from prometheus_client import REGISTRY
 from pytest_django.fixtures import Settings
+from structlog.testing import capture_logs
 
 from devstack.servers import free_port
 from foundation.statements import server_cursor
-from notifications.outbox import Lane
+from notifications.dispatch.loop import Pace
+from notifications.management.commands import consume_deliveries
+from notifications.outbox import Lane, Poll, Taken, take
 from notifications.transitions import Fence
 from notifications.transport.base import Subscription
+from notifications.transport.kafka.consuming import KafkaTransport
+from notifications.transport.kafka.publisher import Publisher
 from notifications.transport.records import Record, encode
 from providers.channels import Channel
 from tenants.categories import Priority
@@ -26,10 +35,33 @@ FAR_OFF = (
 )
 
 
+ONLY_EMAIL = Subscription(
+    channels=(Channel.EMAIL,), priorities=(Priority.NORMAL,), lease=ALL.lease
+)
+
+
 def record_of(notification_id: str, *, claim_count: int = 0) -> bytes:
     (delivery,) = deliveries(notification_id)
     fence = Fence(delivery["id"], claim_count)
     return encode(Record(fence, delivery["tenant_id"]))
+
+
+def taken_now() -> Taken:
+    """Take the only row as the relay does."""
+    poll = Poll(
+        lane=EMAIL,
+        floor=datetime(2000, 1, 1, tzinfo=UTC),
+        limit=1,
+        lease=timedelta(minutes=1),
+    )
+    with server_cursor() as cursor:
+        (row,), _ = take(cursor, poll)
+    return row
+
+
+def stale_records(lane: Lane) -> float:
+    name = "notify_stale_records_total"
+    return REGISTRY.get_sample_value(name, lane.keys) or 0.0
 
 
 def put_off() -> None:
@@ -40,6 +72,7 @@ def put_off() -> None:
 
 def test_poison_is_kept_and_stops_nothing(api: Api, kafka: Kafka) -> None:
     """O-REL-4; F23."""
+    stale = stale_records(HIGH_EMAIL)
     accepted = api.accept(priority="high")
     put_off()
     unknown = encode(Record(Fence(uuid4(), 0), 1))
@@ -63,6 +96,7 @@ def test_poison_is_kept_and_stops_nothing(api: Api, kafka: Kafka) -> None:
     assert {row["partition"] for row in kept} == {0}
     assert [row["size"] for row in kept] == [3, 0, 29, 900_000]
     assert len(kept[3]["octets"]) == 1024
+    assert stale_records(HIGH_EMAIL) == stale
 
 
 def test_eight_records_and_eight_workers_make_one_call(api: Api, kafka: Kafka) -> None:
@@ -75,12 +109,7 @@ def test_eight_records_and_eight_workers_make_one_call(api: Api, kafka: Kafka) -
 
     with ExitStack() as stack:
         for _ in range(8):
-            only_email = Subscription(
-                channels=(Channel.EMAIL,),
-                priorities=(Priority.NORMAL,),
-                lease=ALL.lease,
-            )
-            stack.enter_context(consuming(only_email))
+            stack.enter_context(consuming(ONLY_EMAIL))
         wait_until(is_all_finished)
 
     (delivery,) = deliveries(accepted)
@@ -95,6 +124,7 @@ def test_a_record_of_another_time_claims_nothing(
     """F20, F21: stale or early, its fence is not the row's."""
     accepted, other = api.accept(), api.accept(idempotency_key="other")
     put_off()
+    stale = stale_records(EMAIL)
     kafka.produce(EMAIL, record_of(accepted, claim_count=claim_count), record_of(other))
 
     with consuming():
@@ -103,6 +133,48 @@ def test_a_record_of_another_time_claims_nothing(
     (delivery,) = deliveries(accepted)
     assert (delivery["status"], delivery["claim_count"]) == ("pending", 0)
     assert query("SELECT 1 FROM rejected_record") == []
+    assert stale_records(EMAIL) == stale + 1
+
+
+def test_a_flood_of_stale_records_is_no_reason_to_rest(
+    api: Api, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F21: a round that wins nothing may have dealt with fifty records."""
+    monkeypatch.setattr(consume_deliveries, "Pace", partial(Pace, idle_pause=30.0))
+    accepted = api.accept()
+    put_off()
+    stale = record_of(accepted, claim_count=7)
+    kafka.produce(EMAIL, *[stale] * 3_000, record_of(accepted))
+
+    with consuming(ONLY_EMAIL):
+        wait_until(is_all_finished)
+
+
+def test_what_is_overdue_and_what_has_a_record_are_claimed_in_turn(
+    api: Api, kafka: Kafka
+) -> None:
+    """Never in one transaction: there two consumers could wait for each other."""
+    recorded = api.accept(idempotency_key="recorded", priority="high")
+    put_off()
+    overdue = api.accept(idempotency_key="overdue", priority="high")
+    kafka.produce(HIGH_EMAIL, record_of(recorded))
+    transport = KafkaTransport(ALL)
+    room = dict.fromkeys(Channel, 10)
+
+    def claim() -> list[UUID]:
+        transport.fetch(limit=10)
+        with transaction.atomic(), server_cursor() as cursor:
+            fences = transport.claim(cursor, room=room, limit=10)
+            transaction.set_rollback(True)
+        return [fence.delivery_id for fence in fences]
+
+    expected = [[deliveries(each)[0]["id"]] for each in (overdue, recorded)]
+    try:
+        wait_until(lambda: claim() == expected[0])
+        wait_until(lambda: claim() == expected[1])
+        assert [claim(), claim()] == expected
+    finally:
+        transport.close()
 
 
 def test_topics_made_anew_are_filled_again(api: Api, kafka: Kafka) -> None:
@@ -121,6 +193,46 @@ def test_topics_made_anew_are_filled_again(api: Api, kafka: Kafka) -> None:
     for notification_id in accepted:
         (delivery,) = deliveries(notification_id)
         assert len(sandbox_calls(delivery["id"])) == 1
+
+
+def test_who_runs_through_the_loss_of_all_topics_goes_on(
+    api: Api, kafka: Kafka
+) -> None:
+    """Relay and consumer find out by themselves that the topics are others."""
+    with relaying(Priority.NORMAL), consuming(ONLY_EMAIL):
+        before = api.accept(idempotency_key="before")
+        wait_until(lambda: deliveries(before)[0]["status"] == "sent")
+        kafka.delete_topics()
+        between = api.accept(idempotency_key="between")
+        kafka.declare()
+        after = api.accept(idempotency_key="after")
+        wait_until(is_all_finished)
+
+    for notification_id in (before, between, after):
+        (delivery,) = deliveries(notification_id)
+        assert len(sandbox_calls(delivery["id"])) == 1
+
+
+def test_a_topic_that_the_producer_knows_to_be_missing_ends_nothing(
+    api: Api, kafka: Kafka, settings: Settings
+) -> None:
+    """What cannot be produced is not acknowledged, and due again by itself."""
+    api.accept()
+    settings.KAFKA_CLIENT_OPTIONS = {"topic.metadata.propagation.max.ms": "500"}
+    publisher = Publisher(patience=timedelta(seconds=2))
+    kafka.delete_topics()
+    rows = [taken_now()]
+
+    with capture_logs() as logs:
+
+        def is_refused() -> bool:
+            publisher.publish({EMAIL: rows})
+            return any(line["event"] == "not_produced" for line in logs)
+
+        wait_until(is_refused)
+    kafka.declare()
+
+    wait_until(lambda: publisher.publish({EMAIL: rows}) == rows)
 
 
 def test_a_consumer_that_starts_without_a_broker_sends_high(

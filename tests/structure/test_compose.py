@@ -186,34 +186,6 @@ def test_addresses_are_services_and_their_ports():
     assert advertised == f"PLAINTEXT://{kafka}"
 
 
-def test_health_checks_ask_the_port_that_is_served():
-    for name, service in services().items():
-        if name not in {"migrate", "worker", "beat"}:
-            test = " ".join(service["healthcheck"]["test"])
-            asked = re.findall(r"(?:0\.1\", |port[= ]|-p |localhost:)(\d+)", test)
-            assert asked == [str(served_port(name))], name
-
-
-def test_web_answers_its_health_check():
-    test = " ".join(services()["web"]["healthcheck"]["test"])
-    (host,) = re.findall(r'HTTPConnection\("([^"]+)"', test)
-
-    assert host in given("web", "ALLOWED_HOSTS").split(",")
-    assert given("web", "PROMETHEUS_MULTIPROC_DIR") in services()["web"]["tmpfs"]
-    assert program("web")[1] == "--host=0.0.0.0"
-
-
-@pytest.mark.parametrize(
-    ("name", "node"), [("worker", "celery"), ("beat", "celerybeat")]
-)
-def test_celery_is_asked_by_the_name_it_has(name, node):
-    kind, line = services()[name]["healthcheck"]["test"]
-
-    assert kind == "CMD-SHELL"
-    assert f'--destination="{node}@$$HOSTNAME"' in line
-    assert not any(word.startswith("--hostname") for word in program(name))
-
-
 def test_consumers_are_every_class_of_every_channel_once():
     consumed = Counter(
         (channel, priority)

@@ -1,19 +1,24 @@
 from __future__ import annotations
 
+import threading
+from contextlib import AbstractContextManager, nullcontext
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 from prometheus_client import Counter
+from pytest_django.fixtures import Settings
 
+from devstack.servers import free_port
 from foundation.health import serve_health
+from notifications.worker import telling_health
 
 COUNTED = Counter("test_health_server_counted", "Something to expose.")
 
 
-def get(port: int, path: str) -> tuple[int, str]:
+def get(port: int, path: str, *, host: str = "127.0.0.1") -> tuple[int, str]:
     try:
-        with urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as response:
+        with urlopen(f"http://{host}:{port}{path}", timeout=10) as response:
             return response.status, response.read().decode()
     except HTTPError as error:
         with error:
@@ -47,3 +52,28 @@ def test_server_stops_with_its_block():
 
     with pytest.raises(OSError, match="refused"):
         get(port, "/livez")
+
+
+@pytest.mark.parametrize(
+    ("host", "reaches"),
+    [
+        ("0.0.0.0", nullcontext()),
+        ("127.0.0.1", pytest.raises(OSError, match="refused")),
+    ],
+)
+def test_worker_tells_its_health_where_the_settings_say(
+    settings: Settings, host: str, reaches: AbstractContextManager[object]
+) -> None:
+    settings.HEALTH_HOST = host
+    port = free_port()
+
+    with (
+        telling_health({"health_port": port}, role="relay", ready=lambda: True),
+        reaches,
+    ):
+        assert get(port, "/livez", host="127.0.0.2") == (200, "relay is alive\n")
+
+
+def test_worker_without_a_port_serves_nothing() -> None:
+    with telling_health({"health_port": None}, role="relay", ready=lambda: True):
+        assert "health" not in {thread.name for thread in threading.enumerate()}

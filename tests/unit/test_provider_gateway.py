@@ -94,7 +94,7 @@ def test_call_that_got_no_slot_was_not_sent():
     async def scenario():
         gateway = Gateway()
         slots = gateway._lane("brief").slots
-        await slots.acquire()
+        await slots.take()
         refused = await gateway.send(OutboundMessageFactory.build(), alias="brief")
         slots.release()
         return refused, paused(gateway, "brief")
@@ -113,7 +113,7 @@ def test_slot_comes_back_after_a_timeout_and_after_a_bug(alias):
             gateway.send(OutboundMessageFactory.build(), alias=alias) for _ in range(2)
         ]
         await asyncio.gather(*calls, return_exceptions=True)
-        return gateway._lane(alias).slots.locked()
+        return gateway._lane(alias).slots.is_full
 
     assert asyncio.run(scenario()) is False
 
@@ -128,14 +128,14 @@ def test_last_check_is_made_with_the_slot_in_hand_and_stops_the_call():
         slots = gateway._lane("brief").slots
 
         def refuse():
-            assert slots.locked()
+            assert slots.is_full
             raise TooLate
 
         with pytest.raises(TooLate):
             await gateway.send(
                 OutboundMessageFactory.build(), alias="brief", just_before=refuse
             )
-        return slots.locked(), paused(gateway, "brief").most_waiting
+        return slots.is_full, paused(gateway, "brief").most_waiting
 
     assert asyncio.run(scenario()) == (False, 0)
 

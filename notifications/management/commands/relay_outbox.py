@@ -5,41 +5,43 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import ExitStack
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from foundation.garbage import spare_what_is_loaded
-from foundation.health import serve_health
+from notifications.checks import DELIVERY
 from notifications.outbox import LANES
 from notifications.relay.publishing import Dates, Pace, Relay
 from notifications.relay.topic_watch import republish
-from notifications.worker import Stop
+from notifications.worker import (
+    Stop,
+    add_worker_options,
+    chosen_priorities,
+    telling_health,
+)
 from tenants.categories import Priority
 
-PRIORITIES = {priority.key: priority for priority in Priority}
-HIGH_PACE = Pace(busy_pause=0.005, idle_pause=0.02)
+# Fresh HIGH rings: see notifications.doorbell. What becomes due by its date does not.
+HIGH_PACE = Pace(busy_pause=0.005, idle_pause=0.1)
 HEARD_WITHIN_SECONDS = 30.0
 
 
 class Command(BaseCommand):
     help = "Publish due deliveries; several may run side by side."
+    requires_system_checks = [DELIVERY]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--priority", action="append", choices=PRIORITIES)
+        add_worker_options(parser)
         parser.add_argument(
             "--republish",
             action="store_true",
             help="make due what was published and not claimed, and end",
         )
-        parser.add_argument(
-            "--health-port", type=int, help="serve /livez, /readyz, /metrics"
-        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        priorities = [PRIORITIES[key] for key in options["priority"] or PRIORITIES]
+        priorities = chosen_priorities(options)
         if options["republish"]:
             for lane in LANES:
                 if lane.priority in priorities:
@@ -51,15 +53,9 @@ class Command(BaseCommand):
         stop.listen()
         relays = [build_relay(priority, stop=stop) for priority in priorities]
         spare_what_is_loaded()
-        with ExitStack() as stack:
-            if options["health_port"] is not None:
-                stack.enter_context(
-                    serve_health(
-                        role="relay",
-                        port=options["health_port"],
-                        ready=lambda: all(map(_was_heard, relays)),
-                    )
-                )
+        with telling_health(
+            options, role="relay", ready=lambda: all(map(_was_heard, relays))
+        ):
             _run_all(relays, stop)
 
 

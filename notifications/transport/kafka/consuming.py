@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 
@@ -34,7 +35,7 @@ from tenants.categories import Priority
 # straight from the outbox.
 _OVERDUE = timedelta(seconds=1)
 _LOOK_EVERY_SECONDS = 1.0
-_JOIN_EVERY_SECONDS = 5.0
+_JOIN_EVERY_SECONDS = 2.0
 
 log = structlog.get_logger(__name__)
 
@@ -65,30 +66,30 @@ class KafkaTransport:
                 log.error("consumer_broken", topic=topic(lane))
                 consumer.close()
                 self._lanes[lane] = self._open(lane)
-        if self._direct is not None and time.monotonic() >= self._look_from:
-            self._is_overdue = self._direct.fetch(limit=limit)
-            if not self._is_overdue:
-                self._look_from = time.monotonic() + _LOOK_EVERY_SECONDS
-        return self._is_overdue or any(map(len, self._lanes.values()))
+        has_records = any(map(len, self._lanes.values()))
+        # Turn about, so that neither keeps the other waiting.
+        is_records_turn = self._is_overdue and has_records
+        self._is_overdue = not is_records_turn and self._has_overdue(limit)
+        return self._is_overdue or has_records
 
     def claim(
         self, cursor: Cursor, *, room: Mapping[Channel, int], limit: int
     ) -> list[Fence]:
-        """Win the outbox rows whose records were fetched."""
-        claimed: list[Fence] = []
+        """Win the outbox rows that are overdue, or those whose records were fetched.
+
+        Never both in one transaction, and those of all lanes by one statement: claims
+        by record wait for each other's locks, which have one order only within it.
+        """
         if self._direct is not None and self._is_overdue:
-            half = {channel: (free + 1) // 2 for channel, free in room.items()}
-            claimed += self._direct.claim(cursor, room=half, limit=(limit + 1) // 2)
-            room = {channel: free - half[channel] for channel, free in room.items()}
+            return self._direct.claim(cursor, room=room, limit=limit)
+        peeked: dict[Lane, Sequence[Fetched]] = {}
 
         def take(lane: Lane, most: int) -> int:
-            fetched = self._lanes.get(lane)
-            fences = self._claim_lane(cursor, fetched, most) if fetched else []
-            claimed.extend(fences)
-            return len(fences)
+            peeked[lane] = self._lanes[lane].peek(most) if lane in self._lanes else []
+            return len(peeked[lane])
 
-        self._sharing.divide(room=room, limit=limit - len(claimed), take=take)
-        return claimed
+        self._sharing.divide(room=room, limit=limit, take=take)
+        return self._claim_peeked(cursor, peeked)
 
     def close(self) -> None:
         """Leave all groups."""
@@ -110,28 +111,46 @@ class KafkaTransport:
             lane, protocol=self._protocol, instance=settings.KAFKA_INSTANCE
         )
 
-    def _claim_lane(self, cursor: Cursor, lane: LaneConsumer, most: int) -> list[Fence]:
-        records = lane.peek(most)
-        if not records:
-            return []
-        wanted: dict[Fence, Fetched] = {}
+    def _has_overdue(self, limit: int) -> bool:
+        """Look for HIGH that nobody took; after nothing was found, not so soon."""
+        if self._direct is None or time.monotonic() < self._look_from:
+            return False
+        found = self._direct.fetch(limit=limit)
+        if not found:
+            self._look_from = time.monotonic() + _LOOK_EVERY_SECONDS
+        return found
+
+    def _claim_peeked(
+        self, cursor: Cursor, peeked: Mapping[Lane, Sequence[Fetched]]
+    ) -> list[Fence]:
+        wanted: dict[Fence, tuple[Lane, Fetched]] = {}
         rejected: list[Rejection] = []
-        for record in records:
-            try:
-                wanted[decode(record.octets).fence] = record
-            except Undecodable as undecodable:
-                rejected.append(_rejection(lane, record, reason=str(undecodable)))
+        for lane, records in peeked.items():
+            for record in records:
+                try:
+                    wanted[decode(record.octets).fence] = lane, record
+                except Undecodable as undecodable:
+                    rejected.append(_rejection(lane, record, reason=str(undecodable)))
         won = claim_published(cursor, list(wanted), lease=self._lease)
         lost = wanted.keys() - {Fence(each[0], each[1] - 1) for each in won}
+        unknown = set(unknown_among(cursor, lost))
         rejected += [
-            _rejection(lane, wanted[fence], reason="unknown_delivery")
-            for fence in unknown_among(cursor, lost)
+            _rejection(*wanted[fence], reason="unknown_delivery") for fence in unknown
         ]
         keep_rejected(cursor, rejected)
-        observe_stale_records(**lane.lane.keys, number=len(lost))
+        stale = Counter(wanted[fence][0] for fence in lost - unknown)
         # Undone, the claim leaves them where they are: first in line.
-        transaction.on_commit(partial(lane.done, records))
+        transaction.on_commit(partial(self._done, peeked, stale))
         return won
+
+    def _done(
+        self, peeked: Mapping[Lane, Sequence[Fetched]], stale: Mapping[Lane, int]
+    ) -> None:
+        for lane, number in stale.items():
+            observe_stale_records(**lane.keys, number=number)
+        for lane, records in peeked.items():
+            if records:
+                self._lanes[lane].done(records)
 
 
 def _direct(subscription: Subscription) -> PostgresTransport | None:
@@ -145,9 +164,9 @@ def _direct(subscription: Subscription) -> PostgresTransport | None:
     return PostgresTransport(high, overdue_by=_OVERDUE)
 
 
-def _rejection(lane: LaneConsumer, record: Fetched, *, reason: str) -> Rejection:
+def _rejection(lane: Lane, record: Fetched, *, reason: str) -> Rejection:
     return Rejection(
-        topic=topic(lane.lane),
+        topic=topic(lane),
         partition=record.partition,
         offset=record.offset,
         reason=reason,

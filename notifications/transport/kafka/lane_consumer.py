@@ -11,7 +11,12 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.error import KafkaError
 
 from notifications.outbox import Lane
-from notifications.transport.kafka.topics import connection_settings, group, topic
+from notifications.transport.kafka.topics import (
+    LONGEST_SESSION_SECONDS,
+    connection_settings,
+    group,
+    topic,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -141,7 +146,7 @@ def _membership(protocol: str, instance: str) -> dict[str, str | int]:
     return {
         **({"group.instance.id": instance} if instance else {}),
         "partition.assignment.strategy": "cooperative-sticky",
-        "session.timeout.ms": 10_000,
+        "session.timeout.ms": 1_000 * LONGEST_SESSION_SECONDS,
     }
 
 

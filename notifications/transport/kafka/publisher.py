@@ -62,14 +62,23 @@ class Publisher:
         """
         acknowledged: list[Taken] = []
         for lane, rows in taken.items():
-            for row in rows:
-                self._producer.produce(
-                    topic(lane),
-                    encode(Record(row.fence, row.tenant_id)),
-                    on_delivery=partial(_note_report, acknowledged, row),
-                )
+            try:
+                self._produce(lane, rows, acknowledged)
+            except (KafkaException, BufferError) as refused:
+                # A topic that was missing a moment ago, for one, until it has noticed.
+                log.warning("not_produced", topic=topic(lane), error=str(refused))
         self._producer.flush(self._patience)
         return list(acknowledged)
+
+    def _produce(
+        self, lane: Lane, rows: Sequence[Taken], acknowledged: list[Taken]
+    ) -> None:
+        for row in rows:
+            self._producer.produce(
+                topic(lane),
+                encode(Record(row.fence, row.tenant_id)),
+                on_delivery=partial(_note_report, acknowledged, row),
+            )
 
     def close(self) -> None:
         """Wait for what is under way."""

@@ -20,7 +20,12 @@ from django.conf import settings
 
 from notifications.outbox import Lane
 
+# How long a lane may lie still after its consumer was killed.
+LONGEST_SESSION_SECONDS = 6
 _SECONDS = 10.0
+_AWAY = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}
+# The relay publishes nothing while it asks this.
+_SECONDS_FOR_IDS = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +88,12 @@ def topic_ids(lanes: Iterable[Lane]) -> Mapping[Lane, str]:
     """
     names = {topic(lane): lane for lane in lanes}
     described = _admin().describe_topics(
-        TopicCollection(list(names)), request_timeout=_SECONDS
+        TopicCollection(list(names)), request_timeout=_SECONDS_FOR_IDS
     )
     found: dict[Lane, str] = {}
     for name, future in described.items():
         try:
-            found[names[name]] = str(future.result(timeout=_SECONDS).topic_id)
+            found[names[name]] = str(future.result(_SECONDS_FOR_IDS + 1).topic_id)
         except KafkaException as refused:
             code = refused.args[0].code()
             if code != KafkaError.UNKNOWN_TOPIC_OR_PART:
@@ -99,9 +104,9 @@ def topic_ids(lanes: Iterable[Lane]) -> Mapping[Lane, str]:
 
 
 def group_protocol() -> str:
-    """Return "consumer" (KIP-848) where the broker has it, "classic" elsewhere.
+    """Ask the broker which kind of groups suits it; see choose_protocol.
 
-    Raises TopicsUnavailable where no broker answers within a second.
+    Raises TopicsUnavailable where no broker answers in time.
     """
     admin = _admin()
     try:
@@ -112,11 +117,26 @@ def group_protocol() -> str:
     try:
         (future,) = admin.describe_configs([resource]).values()
         known = future.result(timeout=_SECONDS)
-    except KafkaException:
-        return "classic"
-    protocols = known.get("group.coordinator.rebalance.protocols")
-    names = protocols.value.split(",") if protocols is not None else []
-    return "consumer" if "consumer" in names else "classic"
+    except TimeoutError as late:
+        raise TopicsUnavailable("no answer") from late
+    except KafkaException as refused:
+        if refused.args[0].code() in _AWAY:
+            raise TopicsUnavailable(refused.args[0].name()) from refused
+        return "classic"  # it does not tell us
+    return choose_protocol({name: entry.value for name, entry in known.items()})
+
+
+def choose_protocol(broker: Mapping[str, str | None]) -> str:
+    """Return "consumer" (KIP-848) where the broker's configuration has it, and where
+    it soon gives the partitions of a member that was killed to others.
+
+    There the broker alone says how soon, and 45 seconds is its default. In a classic
+    group the members say it.
+    """
+    protocols = broker.get("group.coordinator.rebalance.protocols") or ""
+    session = int(broker.get("group.consumer.session.timeout.ms") or 0)
+    is_quick = session <= 1_000 * LONGEST_SESSION_SECONDS
+    return "consumer" if "consumer" in protocols.split(",") and is_quick else "classic"
 
 
 def connection_settings() -> dict[str, Any]:
@@ -127,6 +147,8 @@ def connection_settings() -> dict[str, Any]:
         "bootstrap.servers": settings.KAFKA_BOOTSTRAP_SERVERS,
         "client.id": "notifications",
         "topic.metadata.refresh.interval.ms": 5_000,
+        # The default lets it grow to ten seconds: so long after the broker is back.
+        "reconnect.backoff.max.ms": 1_000,
         "socket.keepalive.enable": True,
         **settings.KAFKA_CLIENT_OPTIONS,
     }

@@ -1,0 +1,49 @@
+"""Accept a backlog: what a benchmark of deliveries begins with.
+
+Runs inside Django: `manage.py shell -c "from benchmarks.backlog import …"`.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from hashlib import sha256
+
+from django.db import connections
+
+from benchmarks.people import OPTED_OUT_ONE_IN
+from benchmarks.submissions import user_id
+from notifications.acceptance.accept import accept
+from notifications.acceptance.submission import Caller, Submission
+from notifications.management.sample import SLUG, TEMPLATES
+from providers.channels import Channel
+from tenants.models import Tenant
+
+_THREADS = 4
+
+
+def accept_backlog(*, key: str, count: int, people: int) -> None:
+    """Accept text messages to people who take them, one notification each."""
+    tenant = Tenant.objects.get(slug=SLUG)
+    caller = Caller(tenant_id=tenant.pk, actor="service:bench", is_test=False)
+    takers = [number for number in range(people) if number % OPTED_OUT_ONE_IN]
+    accept_some = partial(_accept_some, caller, takers, key, count)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        list(threads.map(accept_some, range(_THREADS)))
+
+
+def _accept_some(
+    caller: Caller, takers: list[int], key: str, count: int, first: int
+) -> None:
+    for number in range(first, count, _THREADS):
+        submission = Submission(
+            idempotency_key=f"{key}{number:010}",
+            fingerprint=sha256(str(number).encode()).digest(),
+            user_id=user_id(takers[number % len(takers)]),
+            template_name=TEMPLATES[0].name,
+            template_version=1,
+            variables=TEMPLATES[0].variables,
+            channels=(Channel.SMS,),
+        )
+        accept(caller=caller, submission=submission)
+    connections.close_all()

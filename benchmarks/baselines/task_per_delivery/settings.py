@@ -1,0 +1,10 @@
+"""The platform's settings with connections that outlive a task."""
+
+from __future__ import annotations
+
+from config.settings import *  # noqa: F403
+from config.settings import DATABASES
+
+# A pool, where the environment asks for one, keeps them itself.
+if "pool" not in DATABASES["default"]["OPTIONS"]:
+    DATABASES["default"]["CONN_MAX_AGE"] = None

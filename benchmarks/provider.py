@@ -1,0 +1,54 @@
+"""The provider stub of a run: its process, and what it received."""
+
+from __future__ import annotations
+
+import sys
+import urllib.request
+from dataclasses import dataclass
+from uuid import UUID
+
+from devstack.processes import Crew
+from devstack.servers import free_port
+from foundation.ids import parse_public_id
+
+_START_SECONDS = 30.0
+# A proxy that the environment names is not for this machine.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """Where it listens, and who it is."""
+
+    port: int
+    pid: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/messages"
+
+    def take_received(self) -> list[UUID]:
+        """Return the deliveries of the calls since it was last asked."""
+        with _OPENER.open(f"{self.url}/received", timeout=30) as answer:
+            lines: list[str] = answer.read().decode().split()
+        return [parse_public_id("dlv", line) for line in lines]
+
+
+def start_provider(crew: Crew) -> Provider:
+    """Start one and return when it answers."""
+    port = free_port()
+    process = crew.start(
+        "provider", [sys.executable, "-m", "benchmarks.provider_stub", str(port)]
+    )
+    provider = Provider(port=port, pid=process.pid)
+    crew.wait_until(
+        lambda: _answers(provider), seconds=_START_SECONDS, what="the stub answers"
+    )
+    return provider
+
+
+def _answers(provider: Provider) -> bool:
+    try:
+        return provider.take_received() == []
+    except OSError:
+        return False
