@@ -29,7 +29,7 @@ app = Celery(
     set_as_current=False,
 )
 app.conf.update(
-    # A task is lost with no worker, and there is nothing but its rows to tell of it.
+    # What a worker holds when it dies is done by another one; no results are kept.
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     task_ignore_result=True,

@@ -87,6 +87,7 @@ CELERY = (
     ),
 )
 PROCRASTINATE = (
-    _procrastinate(processes=2, concurrency=16, delete_jobs="successful"),
-    _procrastinate(processes=2, concurrency=16, delete_jobs="never"),
+    _procrastinate(processes=2, concurrency=8, delete_jobs="successful"),
+    _procrastinate(processes=4, concurrency=8, delete_jobs="successful"),
+    _procrastinate(processes=4, concurrency=8, delete_jobs="never"),
 )
