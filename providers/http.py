@@ -70,11 +70,16 @@ class HttpAnswer:
         return parsed if isinstance(parsed, dict) else {}
 
 
+class UnsendableMessage(Exception):
+    """The provider would refuse this message or leave out a part of it; its text is
+    the code of the result."""
+
+
 class HttpAdapter(Adapter):
     """Posts to a provider of your own: JSON in, `{"id": …}` out.
 
-    For another protocol override build_request and classify; transport faults are
-    classified here, for all of them.
+    For another protocol override build_request, which may raise UnsendableMessage,
+    and classify; transport faults are classified here, for all of them.
     """
 
     channels = frozenset({Channel.EMAIL, Channel.SMS, Channel.PUSH})
@@ -121,7 +126,11 @@ class HttpAdapter(Adapter):
 
     async def send(self, message: OutboundMessage) -> SendResult:
         """Make one attempt; nothing is followed, repeated or remembered in between."""
-        answer = await self.exchange(self.build_request(message))
+        try:
+            request = self.build_request(message)
+        except UnsendableMessage as refusal:
+            return Verdict.BAD_MESSAGE.result(code=str(refusal))
+        answer = await self.exchange(request)
         return self.classify(answer) if isinstance(answer, HttpAnswer) else answer
 
     async def exchange(self, request: HttpRequest) -> HttpAnswer | SendResult:

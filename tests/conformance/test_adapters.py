@@ -26,7 +26,7 @@ from tests.stubs.fcm import FcmStub
 from tests.stubs.http import Answer, CloseHalfway, HttpStub
 from tests.stubs.server import Close, Hang, Raw
 from tests.stubs.smtp import Reply, SmtpStub
-from tests.stubs.twilio import ACCOUNT_SID, TwilioStub, form_of
+from tests.stubs.twilio import ACCOUNT_SID, TwilioStub
 
 PATIENT, HURRIED = 20.0, 0.5
 BRIEF_CONNECT, BRIEF_OFFER = {"connect_seconds": 0.5}, {"offer_seconds": 0.5}
@@ -140,8 +140,8 @@ TWILIO = Peer(
         "callback_url": "https://notify.acme.example/twilio",
         "url": stub.origin,
     },
-    identities=lambda stub: [form_of(call)["StatusCallback"] for call in stub.calls],
-    recipients=lambda stub: [[form_of(call)["To"]] for call in stub.calls],
+    identities=lambda stub: [call.form["StatusCallback"] for call in stub.calls],
+    recipients=lambda stub: [[call.form["To"]] for call in stub.calls],
     contents=lambda stub: [call.body for call in stub.calls],
     faults=(
         Fault("refused", lambda stub: stub.stop(), body_left=False),
@@ -284,7 +284,7 @@ def test_each_message_shows_its_own_recipient_only(attempt, peer):
     messages = [
         message_for(
             peer,
-            address=f"{name}@example.org",
+            address=address_for(peer, name),
             parts={"subject": name, "text": f"Hello {name}"},
         )
         for name in names
@@ -294,7 +294,7 @@ def test_each_message_shows_its_own_recipient_only(attempt, peer):
         recipients, contents = peer.recipients(stub), peer.contents(stub)
 
     for name, to, content in zip(names, recipients, contents, strict=True):
-        assert set(to) == {f"{name}@example.org"}
+        assert set(to) == {address_for(peer, name)}
         assert not any(other.encode() in content for other in set(names) - {name})
 
 
@@ -336,6 +336,12 @@ def known_adapters() -> dict[str, type[Adapter]]:
             if inspect.isclass(value) and issubclass(value, Adapter):
                 found[f"{value.__module__}.{name}"] = value
     return {path: kind for path, kind in found.items() if not inspect.isabstract(kind)}
+
+
+def address_for(peer: Peer, name: str) -> str:
+    if peer.channels == (Channel.SMS,):
+        return f"+84{int.from_bytes(name.encode()) % 10**9:09}"
+    return f"{name}@example.org"
 
 
 def message_for(peer: Peer, **fields: Any) -> Any:

@@ -128,6 +128,40 @@ def test_answer_that_breaks_off_is_judged_by_its_status(stub):
     assert [result.outcome for result in results] == ["unknown", "permanent_error"]
 
 
+def test_connection_with_half_an_answer_is_not_used_again():
+    class Stalling(HttpStub):
+        async def perform(self, step, writer):
+            writer.write(step.content)
+            await asyncio.Event().wait()
+
+    async def give_up_and_send_again(url):
+        adapter = HttpAdapter(url=url)
+        try:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await adapter.send(OutboundMessageFactory.build())
+            return await adapter.send(OutboundMessageFactory.build())
+        finally:
+            await adapter.aclose()
+
+    with Stalling() as stub:
+        stub.queue(Raw(b'HTTP/1.1 202 Accepted\r\nContent-Length: 99\r\n\r\n{"id":'))
+        result = asyncio.run(give_up_and_send_again(stub.url))
+
+    assert result.outcome == "accepted"
+    assert [call.connection for call in stub.calls] == [1, 2]
+
+
+def test_answer_in_pieces_is_put_together(stub):
+    pieces = b'5\r\n{"id"\r\n6\r\n: "1"}\r\n0\r\n\r\n'
+    head = b"HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n"
+    stub.queue(Raw(head + pieces))
+
+    (result,) = send(stub.url, OutboundMessageFactory.build())
+
+    assert result.provider_message_id == "1"
+
+
 def test_retry_after_reaches_the_result(stub):
     stub.queue(
         Answer(429, {}, {"Retry-After": "7"}), Answer(503, {}, {"Retry-After": "9"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from functools import cache
 from typing import Any
-from urllib.parse import parse_qs
 from uuid import uuid4
 
 from cryptography.hazmat.primitives import serialization
@@ -13,18 +12,18 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
-from tests.stubs.http import Answer, HttpCall, HttpStep, HttpStub
+from tests.stubs.fcm_document import judge_accepted, judge_error, judge_request
+from tests.stubs.http import Answer, HttpCall, HttpStub
 
 PROJECT = "acme-push"
 TOKEN_PATH = "/token"
 
 
 class FcmStub(HttpStub):
-    """Accepts every message; the steps of stage "token" are the token endpoint's."""
+    """Accepts every message; the steps of stage "token" are the token endpoint's.
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.decide = self._answer
+    Google's discovery document is the judge.
+    """
 
     @property
     def sent(self) -> list[HttpCall]:
@@ -46,12 +45,17 @@ class FcmStub(HttpStub):
         }
         return json.dumps(content | changes)
 
-    def _answer(self, call: HttpCall) -> HttpStep:
+    def judge(self, call: HttpCall) -> None:
+        if call.path != TOKEN_PATH:
+            judge_request(call)
+
+    def stage(self, call: HttpCall) -> str:
+        return "token" if call.path == TOKEN_PATH else "request"
+
+    def usual(self, call: HttpCall) -> Answer:
         if call.path == TOKEN_PATH:
-            return self._script.next("token") or granted(
-                f"token-{len(self.token_calls)}"
-            )
-        return self._script.next("request") or accepted()
+            return granted(f"token-{len(self.token_calls)}")
+        return accepted()
 
 
 def granted(token: str, **changes: object) -> Answer:
@@ -62,20 +66,24 @@ def granted(token: str, **changes: object) -> Answer:
 
 def accepted() -> Answer:
     """Return the answer to a message that FCM took."""
-    return Answer(200, {"name": f"projects/{PROJECT}/messages/{uuid4().hex}"})
+    content = {"name": f"projects/{PROJECT}/messages/{uuid4().hex}"}
+    judge_accepted(content)
+    return Answer(200, content)
 
 
 def refused(status: int, word: str, *details: object, text: str = "No.") -> Answer:
     """Return an error as Google writes it."""
-    return Answer(status, error_body(status, word, *details, text=text))
+    content = error_body(status, word, *details, text=text)
+    judge_error(status, content)
+    return Answer(status, content)
 
 
 def error_body(
     status: int, word: str, *details: object, text: str = "No."
 ) -> dict[str, Any]:
-    """Return the body of an error as Google writes it."""
-    error = {"code": status, "message": text, "status": word, "details": [*details]}
-    return {"error": error}
+    """Return the body of an error in Google's way, with any words."""
+    error = {"code": status, "message": text, "status": word}
+    return {"error": error | ({"details": [*details]} if details else {})}
 
 
 def fcm_error(word: str) -> dict[str, Any]:
@@ -128,7 +136,6 @@ def public_key() -> str:
 
 def read_assertion(call: HttpCall) -> jwt.Token:
     """Verify the assertion of a token call; return its header and claims."""
-    fields = parse_qs(call.body.decode(), strict_parsing=True)
-    assert fields["grant_type"] == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
-    (assertion,) = fields["assertion"]
-    return jwt.decode(assertion, RSAKey.import_key(public_key()), algorithms=["RS256"])
+    assert call.form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer"
+    key = RSAKey.import_key(public_key())
+    return jwt.decode(call.form["assertion"], key, algorithms=["RS256"])

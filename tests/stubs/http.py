@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from urllib.parse import parse_qs
 
 from tests.stubs.server import Close, Hang, Raw, Script, StubServer
 
@@ -24,6 +25,14 @@ class HttpCall:
     @property
     def json(self) -> Any:
         return json.loads(self.body)
+
+    @property
+    def form(self) -> dict[str, str]:
+        """Read a form in which every parameter comes once."""
+        body = self.body.decode()
+        fields = parse_qs(body, keep_blank_values=True, strict_parsing=True)
+        assert all(len(values) == 1 for values in fields.values()), body
+        return {name: values[0] for name, values in fields.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +67,35 @@ class HttpStub(StubServer):
     `stub.queue(Hang(), Answer(503))` scripts the next requests, `stub.always(step)` all
     of them; `stub.decide` may choose by request. A step follows the whole request;
     at "connect" it comes before a byte of it is read.
+
+    The stub of a provider overrides `usual`, and `judge`: what that complains of fails
+    the test when the stub is left.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.calls: list[HttpCall] = []
+        self.complaints: list[Exception] = []
         self.decide: Callable[[HttpCall], HttpStep | None] = lambda call: None
         self._script: Script[HttpStep] = Script()
+
+    def __exit__(self, *exc_info: object) -> None:
+        super().__exit__(*exc_info)
+        if self.complaints:
+            raise self.complaints[0]
+
+    def judge(self, call: HttpCall) -> None:
+        """Raise AssertionError unless the provider documents requests like this."""
+
+    def stage(self, call: HttpCall) -> str:
+        """Name the stage whose script this request is answered from."""
+        return "request"
+
+    def usual(self, call: HttpCall) -> Answer:
+        """Return the answer to a request for which there is no script."""
+        return Answer(
+            202, {"id": f"stub-{call.headers.get('idempotency-key', 'none')}"}
+        )
 
     @property
     def origin(self) -> str:
@@ -92,14 +123,22 @@ class HttpStub(StubServer):
             await self.perform(greeting, writer)
         while True:
             call = await _read_call(reader, connection)
-            self.note(lambda call=call: self.calls.append(call))  # type: ignore[misc]  # a bound default
-            step = self.decide(call) or self._script.next("request") or _accept(call)
+            self._receive(call)
+            step = self.decide(call) or self._script.next(self.stage(call))
+            step = step or self.usual(call)
             if isinstance(step, Answer):
                 writer.write(step.encode())
             elif isinstance(step, CloseHalfway):
                 await self.perform(Raw(_half(step)), writer)
             else:
                 await self.perform(step, writer)
+
+    def _receive(self, call: HttpCall) -> None:
+        try:
+            self.judge(call)
+        except (AssertionError, ValueError) as complaint:
+            self.complaints.append(complaint)
+        self.note(lambda: self.calls.append(call))
 
 
 async def _read_call(reader: asyncio.StreamReader, connection: int) -> HttpCall:
@@ -109,10 +148,6 @@ async def _read_call(reader: asyncio.StreamReader, connection: int) -> HttpCall:
     headers = {name.lower(): value.strip() for name, value in pairs}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     return HttpCall(method, path, headers, body, connection)
-
-
-def _accept(call: HttpCall) -> Answer:
-    return Answer(202, {"id": f"stub-{call.headers.get('idempotency-key', 'none')}"})
 
 
 def _half(step: CloseHalfway) -> bytes:

@@ -2,38 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
-from urllib.parse import parse_qs
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from types import MappingProxyType
 from uuid import uuid4
 
-from tests.stubs.http import Answer, HttpCall, HttpStep, HttpStub
+from tests.stubs.http import Answer, HttpCall, HttpStub
+from tests.stubs.twilio_document import judge_created, judge_request
 
 ACCOUNT_SID = "AC" + "0123456789abcdef" * 2
 MESSAGING_SERVICE = "MG" + "0123456789abcdef" * 2
+_JSON = {"Content-Type": "application/json"}
 
 
 class TwilioStub(HttpStub):
-    """Creates every message until told else, as HttpStub is."""
+    """Creates every message until told else; Twilio's own document is the judge."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.decide = self._answer
+    def judge(self, call: HttpCall) -> None:
+        judge_request(call)
 
-    def _answer(self, call: HttpCall) -> HttpStep:
-        return self._script.next("request") or created()
+    def usual(self, call: HttpCall) -> Answer:
+        return created(call.form)
 
 
-def created(**changes: object) -> Answer:
+def created(
+    form: Mapping[str, str] = MappingProxyType({}), **changes: object
+) -> Answer:
     """Return the answer to a message that was created, as Twilio writes it."""
+    sid, now = f"SM{uuid4().hex}", format_datetime(datetime.now(tz=UTC))
+    resource = f"/2010-04-01/Accounts/{ACCOUNT_SID}/Messages/{sid}"
+    service = form.get("MessagingServiceSid")
     message = {
-        "sid": f"SM{uuid4().hex}",
         "account_sid": ACCOUNT_SID,
         "api_version": "2010-04-01",
-        "status": "queued",
+        "body": form.get("Body"),
+        "date_created": now,
+        "date_sent": None,
+        "date_updated": now,
+        "direction": "outbound-api",
         "error_code": None,
         "error_message": None,
-    }
-    return Answer(201, message | changes)
+        "from": form.get("From"),
+        "messaging_service_sid": service,
+        "num_media": "0",
+        "num_segments": "0" if service else "1",
+        "price": None,
+        "price_unit": None,
+        "sid": sid,
+        "status": "accepted" if service else "queued",
+        "subresource_uris": {"media": f"{resource}/Media.json"},
+        "to": form.get("To"),
+        "uri": f"{resource}.json",
+    } | changes
+    judge_created(message)
+    return Answer(201, message, _JSON)
 
 
 def refused(status: int, code: int, **headers: str) -> Answer:
@@ -44,11 +67,4 @@ def refused(status: int, code: int, **headers: str) -> Answer:
         "more_info": f"https://www.twilio.com/docs/errors/{code}",
         "status": status,
     }
-    return Answer(status, content, headers)
-
-
-def form_of(call: HttpCall) -> dict[str, str]:
-    """Read a form in which every parameter comes once."""
-    fields = parse_qs(call.body.decode(), keep_blank_values=True, strict_parsing=True)
-    assert all(len(values) == 1 for values in fields.values())
-    return {name: values[0] for name, values in fields.items()}
+    return Answer(status, content, _JSON | headers)

@@ -12,14 +12,10 @@ from hypothesis import strategies as st
 
 from providers.base import Verdict
 from providers.channels import Channel
-from providers.http import HttpAnswer
-from providers.push.fcm import (
-    LARGEST_PAYLOAD,
-    FcmAdapter,
-    UnsendableMessage,
-    write_message,
-)
+from providers.http import HttpAnswer, UnsendableMessage
+from providers.push.fcm import FcmAdapter
 from providers.push.fcm_codes import CODES, classify_error
+from providers.push.fcm_message import LARGEST_PAYLOAD, write_message
 from tests.factories.providers import OutboundMessageFactory
 from tests.stubs.fcm import (
     FcmStub,
