@@ -13,7 +13,14 @@ import psycopg
 
 from benchmarks.broker import Kafka, Reader
 from benchmarks.cpu import tree_cpu_seconds
-from benchmarks.due_rows import DueRows, begin, check_published, forget, recorded
+from benchmarks.due_rows import (
+    DueRows,
+    begin,
+    check_published,
+    forget,
+    recorded,
+    tidy,
+)
 from benchmarks.failure import BenchmarkFailed
 from benchmarks.ground import Ground
 from devstack.processes import Crew, crew
@@ -105,8 +112,9 @@ def drain(relay: Relay, bench: Bench, *, check_invariants: bool = False) -> Drai
             # unclaimed, and has its whole window again.
             forget(ground.owner, relay.due, floor=floor)
             _check(relay, rows, added=size)
-    # What came after the last look would be there by now: the relay has ended.
+    # The relay has ended: what it published after the last look is there by now.
     check_published(set(), relay.read())
+    tidy(ground.owner, relay.due)
     return total(rounds[1:])
 
 

@@ -47,8 +47,6 @@ SEED_DELAY_SECONDS = 0.2
 SLOW_ACK_SECONDS = 0.001
 RAW_TOPIC, RAW_BATCH = "raw", 500
 RAW_LINGER_MS = 2  # the platform's
-# Of the rows of a round, in the trial of every side that comes before all repetitions.
-TRIAL_SHARE = 4
 
 # Measures one repetition of a side, the trial if it is number 0; returns rows a second.
 Measure = Callable[[int], float]
@@ -169,7 +167,7 @@ def _baselines(options: Namespace, bench: Bench) -> dict[str, Measure]:
 def _measure(relay: Relay, bench: Bench, repetition: int) -> float:
     is_trial = repetition == 0
     if is_trial:
-        relay = replace(relay, rows=relay.rows // TRIAL_SHARE, rounds=1)
+        relay = replace(relay, rounds=1)
     of_the_platform = relay.due is OUTBOX
     drained = drain(relay, bench, check_invariants=is_trial and of_the_platform)
     report(side=relay.name, repetition=repetition, **drained.figures())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections import Counter
 
 NAMES = frozenset(
@@ -53,7 +54,8 @@ def failpoint(name: str) -> None:
     match action:
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        case "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
+        case "stop" if _passes[name] == count:
+            # Sent to the process, the signal may let this thread run on for a while.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         case "raise":
             raise FailpointReached(name)
