@@ -13,16 +13,18 @@ from notifications.outbox import Lane, Taken
 from notifications.transitions import Fence
 
 # Fence and token: without them a late report would put off a row that has been claimed
-# or re-dated since. Skipping a held row costs no more than one more record.
+# or re-dated since. Skipping a held row costs no more than one more record. The look-up
+# is LATERAL as in outbox._LOCK_OWNED.
 _RECORD = """
-WITH held AS MATERIALIZED (
-  SELECT o.delivery_id
-    FROM unnest(%s::uuid[], %s::int[], %s::timestamptz[]) r(id, n, token)
-    JOIN outbox o ON o.delivery_id = r.id AND o.claim_count = r.n
-                 AND o.due_at = r.token
-   ORDER BY o.delivery_id FOR UPDATE OF o SKIP LOCKED)
+WITH reported AS MATERIALIZED (
+  SELECT * FROM unnest(%s::uuid[], %s::int[], %s::timestamptz[]) r(id, n, token)
+   ORDER BY id)
 UPDATE outbox o SET published_at = app_now(), due_at = app_now() + %s
-  FROM held WHERE o.delivery_id = held.delivery_id
+ WHERE o.ctid = ANY (ARRAY(
+   SELECT held.ctid FROM reported r, LATERAL (
+     SELECT o.ctid FROM outbox o
+      WHERE o.delivery_id = r.id AND o.claim_count = r.n AND o.due_at = r.token
+        FOR UPDATE SKIP LOCKED) held))
 """
 
 
@@ -48,15 +50,17 @@ def record_published(
 
 
 # It waits for whoever holds a row, since a cancellation may be undone: a skipped
-# record would be a lost one. In order, so that two batches never wait for each other.
+# record would be a lost one. In order, so that two batches never wait for each other;
+# by id and not by ctid, since a row that was waited for may have moved.
 _CLAIM = """
-WITH won AS MATERIALIZED (
-  SELECT o.delivery_id FROM unnest(%s::uuid[], %s::int[]) r(id, n)
-    JOIN outbox o ON o.delivery_id = r.id AND o.claim_count = r.n
-   ORDER BY o.delivery_id FOR UPDATE OF o)
+WITH records AS MATERIALIZED (
+  SELECT * FROM unnest(%s::uuid[], %s::int[]) r(id, n) ORDER BY id)
 UPDATE outbox o
    SET claim_count = o.claim_count + 1, due_at = app_now() + %s, published_at = NULL
-  FROM won WHERE o.delivery_id = won.delivery_id
+ WHERE o.delivery_id = ANY (ARRAY(
+   SELECT won.delivery_id FROM records r, LATERAL (
+     SELECT o.delivery_id FROM outbox o
+      WHERE o.delivery_id = r.id AND o.claim_count = r.n FOR UPDATE) won))
 RETURNING o.delivery_id, o.claim_count
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import subprocess
 import sys
 import threading
@@ -109,8 +110,12 @@ def api(acme: Tenant) -> Api:
 
 
 @pytest.fixture
-def consume() -> Callable[..., None]:
-    """Run a consumer in this process until nothing is due."""
+def consume(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Run a consumer in this process until nothing is due.
+
+    Its jitter is fixed: one near nought would make a retry due in the same run.
+    """
+    monkeypatch.setattr(random, "random", lambda: 0.5)
 
     def run(subscription: Subscription = ALL) -> None:
         consumer = build_consumer(subscription, stop=Stop(), window=50)

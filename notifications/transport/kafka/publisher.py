@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import structlog
 from confluent_kafka import KafkaException, Message, Producer
@@ -62,23 +63,27 @@ class Publisher:
         """
         acknowledged: list[Taken] = []
         for lane, rows in taken.items():
-            try:
-                self._produce(lane, rows, acknowledged)
-            except (KafkaException, BufferError) as refused:
-                # A topic that was missing a moment ago, for one, until it has noticed.
-                log.warning("not_produced", topic=topic(lane), error=str(refused))
+            self._produce(topic(lane), rows, acknowledged)
         self._producer.flush(self._patience)
         return list(acknowledged)
 
     def _produce(
-        self, lane: Lane, rows: Sequence[Taken], acknowledged: list[Taken]
+        self, name: str, rows: Sequence[Taken], acknowledged: list[Taken]
     ) -> None:
-        for row in rows:
-            self._producer.produce(
-                topic(lane),
-                encode(Record(row.fence, row.tenant_id)),
-                on_delivery=partial(_note_report, acknowledged, row),
-            )
+        records: list[dict[str, Any]] = [
+            {
+                "value": encode(Record(row.fence, row.tenant_id)),
+                "callback": partial(_note_report, acknowledged, row),
+            }
+            for row in rows
+        ]
+        try:
+            self._producer.produce_batch(name, records)
+        except (KafkaException, BufferError) as refused:
+            log.warning("not_produced", topic=name, error=str(refused))
+        # A topic that was missing a moment ago, for one, until it has noticed.
+        for error in {str(record.get("_error", "")) for record in records} - {""}:
+            log.warning("not_produced", topic=name, error=error)
 
     def close(self) -> None:
         """Wait for what is under way."""
