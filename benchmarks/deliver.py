@@ -69,8 +69,8 @@ class Bench:
 def add_options(parser: ArgumentParser) -> None:
     """Declare what may be chosen; the defaults are what the goal is judged by."""
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--backlog", type=int, default=16_000, help="ours, each time")
-    parser.add_argument("--baseline-backlog", type=int, default=2_000)
+    parser.add_argument("--backlog", type=int, default=40_000, help="ours, each time")
+    parser.add_argument("--baseline-backlog", type=int, default=4_000)
     parser.add_argument("--memory-seconds", type=float, default=300.0)
     parser.add_argument("--history", type=int, default=100_000, help="notifications")
 

@@ -32,6 +32,8 @@ log = structlog.get_logger(__name__)
 
 BATCH = 500
 _MEASURE_EVERY_SECONDS = 0.5
+# A lane with due rows and no room: consumers may be about to run dry.
+_MEASURE_FULL_EVERY_SECONDS = 0.1
 # Whoever comes back is made use of within a second.
 _LONGEST_PAUSE = 1.0
 
@@ -66,7 +68,8 @@ class Relay:
         self._bell = Listener() if priority is Priority.HIGH else None
         self._floors = DueFloors(self._lanes)
         self._windows = {lane: Window() for lane in self._lanes}
-        self._measure_from = 0.0
+        self._measured_at = float("-inf")
+        self._is_full = False
         self._publisher = Publisher(patience=dates.publish_lease * 0.8)
         self._topics = TopicWatch(self._lanes, horizon=dates.horizon)
         self.heard_at = float("-inf")
@@ -133,9 +136,11 @@ class Relay:
     def _take(self) -> dict[Lane, list[Taken]]:
         floors = self._floors.current()
         taken: dict[Lane, list[Taken]] = {}
+        self._is_full = False
         with server_cursor() as cursor:
             for lane in sorted(outbox.due_lanes(cursor, floors)):
                 room = min(self._windows[lane].room, BATCH)
+                self._is_full = self._is_full or room == 0
                 if lane not in self._topics.present or room == 0:
                     continue
                 poll = Poll(
@@ -154,9 +159,10 @@ class Relay:
     def _measure(self) -> None:
         """Count what the consumers have not claimed yet."""
         now = time.monotonic()
-        if now < self._measure_from:
+        rest = _MEASURE_FULL_EVERY_SECONDS if self._is_full else _MEASURE_EVERY_SECONDS
+        if now < self._measured_at + rest:
             return
-        self._measure_from = now + _MEASURE_EVERY_SECONDS
+        self._measured_at = now
         with server_cursor() as cursor:
             for lane, window in self._windows.items():
                 unclaimed = count_published(

@@ -20,8 +20,11 @@ from notifications.transport.kafka.topics import (
 
 log = structlog.get_logger(__name__)
 
-# A full lane stops fetching, and goes on when it is nearly empty.
-_HIGH_WATERMARK, _LOW_WATERMARK = 1_000, 250
+# As many are held ready; librdkafka keeps as many more and then fetches no more.
+_READY = 1_000
+# A lane that nobody takes from still grows by one with every look, and is paused in
+# the end. Not sooner: after a pause librdkafka needs a second until it fetches again.
+_HIGH_WATERMARK, _LOW_WATERMARK = 2 * _READY, _READY // 4
 
 
 class Fetched(NamedTuple):
@@ -44,7 +47,7 @@ class LaneConsumer:
         self.lane = lane
         self._topic = topic(lane)
         self._waiting: deque[Fetched] = deque()
-        self._is_paused = False
+        self.is_paused = False
         # After a fatal error librdkafka never fetches again.
         self.is_broken = False
         self._consumer = Consumer(
@@ -59,8 +62,10 @@ class LaneConsumer:
                 "allow.auto.create.topics": False,
                 "fetch.wait.max.ms": 20 if lane.is_high else 100,
                 # A consumer must not hoard what others could send.
-                "queued.min.messages": _HIGH_WATERMARK,
+                "queued.min.messages": _READY,
                 "queued.max.messages.kbytes": 1_024,
+                # By default a queue that was full stands still for a second.
+                "fetch.queue.backoff.ms": 20,
                 "error_cb": self._note_error,
             }
         )
@@ -73,16 +78,16 @@ class LaneConsumer:
 
     def fetch(self) -> None:
         """Take over what has arrived; pause at one watermark, resume at the other."""
-        if self._is_paused and len(self._waiting) <= _LOW_WATERMARK:
+        if self.is_paused and len(self._waiting) <= _LOW_WATERMARK:
             self._consumer.resume(self._consumer.assignment())
-            self._is_paused = False
+            self.is_paused = False
         # While paused too: it serves rebalances and proves that we live.
-        room = max(_HIGH_WATERMARK - len(self._waiting), 1)
+        room = max(_READY - len(self._waiting), 1)
         for message in self._consumer.consume(room, timeout=0):
             self._take_over(message)
-        if not self._is_paused and len(self._waiting) >= _HIGH_WATERMARK:
+        if not self.is_paused and len(self._waiting) >= _HIGH_WATERMARK:
             self._consumer.pause(self._consumer.assignment())
-            self._is_paused = True
+            self.is_paused = True
 
     def peek(self, number: int) -> Sequence[Fetched]:
         """Return the first records without taking them off."""
@@ -125,7 +130,7 @@ class LaneConsumer:
 
     def _assigned(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         log.info("assigned", topic=self._topic, partitions=_numbers(partitions))
-        self._is_paused = False
+        self.is_paused = False
 
     def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         """Leave the records of these partitions to whoever has them next."""
