@@ -97,11 +97,13 @@ def drain(side: Side, *, ground: Ground, provider: Provider, backlog: int) -> Dr
     )
 
 
-def accept_backlog(ground: Ground, number: int) -> None:
+def accept_backlog(ground: Ground, number: int, *, priority: str = "normal") -> None:
     """Let the platform accept text messages, in a few processes."""
     with crew(folder=ground.crew.folder, environment=ground.environment) as hired:
         processes = [
-            hired.start(f"acceptor-{each}", _accepting(number // _ACCEPTORS, ground))
+            hired.start(
+                f"acceptor-{each}", _accepting(number // _ACCEPTORS, priority, ground)
+            )
             for each in range(_ACCEPTORS)
         ]
         if any(process.wait() for process in processes):
@@ -117,11 +119,11 @@ def start_workers(side: Side, hired: Crew) -> dict[str, int]:
     }
 
 
-def _accepting(number: int, ground: Ground) -> list[str]:
+def _accepting(number: int, priority: str, ground: Ground) -> list[str]:
     call = (
         "from benchmarks.backlog import accept_backlog;"
         f" accept_backlog(key={secrets.token_hex(8)!r}, count={number},"
-        f" people={ground.people})"
+        f" people={ground.people}, priority={priority!r})"
     )
     return [*MANAGE, "shell", "--no-imports", "--command", call]
 

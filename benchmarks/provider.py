@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import urllib.request
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from devstack.processes import Crew
@@ -14,6 +15,13 @@ from foundation.ids import parse_public_id
 _START_SECONDS = 30.0
 # A proxy that the environment names is not for this machine.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Call(NamedTuple):
+    """One call; `at` in seconds of this machine's monotonic clock."""
+
+    delivery_id: UUID
+    at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +37,22 @@ class Provider:
 
     def take_received(self) -> list[UUID]:
         """Return the deliveries of the calls since it was last asked."""
-        with _OPENER.open(f"{self.url}/received", timeout=30) as answer:
-            lines: list[str] = answer.read().decode().split()
-        return [parse_public_id("dlv", line) for line in lines]
+        return [call.delivery_id for call in self.take_calls()]
+
+    def take_calls(self) -> list[Call]:
+        """Return the calls since it was last asked."""
+        calls = []
+        for line in fetch(self.port, "/messages/received").splitlines():
+            delivery, at = line.split()
+            calls.append(Call(parse_public_id("dlv", delivery), float(at)))
+        return calls
+
+
+def fetch(port: int, path: str) -> str:
+    """Get what a process of this machine tells over HTTP."""
+    with _OPENER.open(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+        text: str = answer.read().decode()
+    return text
 
 
 def start_provider(crew: Crew) -> Provider:

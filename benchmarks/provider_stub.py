@@ -1,8 +1,8 @@
 """A provider that answers at once and remembers what it was sent.
 
 A process of its own: `python -m benchmarks.provider_stub PORT`. Any POST is a message
-in the words of providers.http.HttpAdapter; GET /received lists the ids and forgets
-them.
+in the words of providers.http.HttpAdapter; GET /received lists the ids, each with the
+monotonic time when it came, and forgets them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import time
 from typing import cast
 
 import uvloop
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _ID = re.compile(rb'"id": ?"(dlv_[^"]+)"')
-_received: list[bytes] = []
+_received: list[tuple[bytes, float]] = []
 
 
 class Provider(asyncio.Protocol):
@@ -49,12 +50,12 @@ class Provider(asyncio.Protocol):
 
 def _answer(head: bytes, body: bytes) -> bytes:
     if head.startswith(b"GET"):
-        listed = b"\n".join(_received)
+        listed = b"\n".join(b"%s %.6f" % call for call in _received)
         _received.clear()
         return _written(b"text/plain", listed)
     found = _ID.search(body)
     identifier = found[1] if found else b""
-    _received.append(identifier)
+    _received.append((identifier, time.monotonic()))
     return _written(b"application/json", b'{"id":"stub-%s"}' % identifier)
 
 

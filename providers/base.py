@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
 
 from providers.channels import Channel
+from tenants.categories import Priority
 
 if TYPE_CHECKING:
     from foundation.statements import Cursor
@@ -98,6 +99,7 @@ class OutboundMessage:
     tenant_id: int
     user_id: str
     channel: Channel
+    priority: Priority
     category: str
     address: str
     parts: Mapping[str, str]

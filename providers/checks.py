@@ -13,7 +13,15 @@ from providers.base import Adapter
 from providers.channels import Channel
 from providers.registry import Account, account, adapter_class
 
-_KEYS = {"BACKEND", "OPTIONS", "CONCURRENCY", "TIMEOUT"}
+_KEYS = {
+    "BACKEND",
+    "OPTIONS",
+    "CONCURRENCY",
+    "TIMEOUT",
+    "PATIENCE",
+    "RATE",
+    "PREFIX_RATES",
+}
 
 
 @register
@@ -90,6 +98,19 @@ def _check_limits(opened: Account) -> Iterator[CheckMessage]:
         yield Error(
             f"PROVIDERS[{opened.alias!r}]: CONCURRENCY must be at least 1.",
             id="providers.E003",
+        )
+    rates = [opened.rate, *opened.prefix_rates.values()]
+    if any(rate is not None and rate <= 0 for rate in rates):
+        yield Error(
+            f"PROVIDERS[{opened.alias!r}]: RATE and PREFIX_RATES are above 0.",
+            hint="Calls a second; RATE is None where there is no limit.",
+            id="providers.E007",
+        )
+    if opened.rate is None and opened.prefix_rates:
+        yield Error(
+            f"PROVIDERS[{opened.alias!r}]: PREFIX_RATES need a RATE.",
+            hint="They are limits beside that of the account.",
+            id="providers.E007",
         )
     at_least = opened.adapter.seconds_before_body
     if opened.timeout.total_seconds() <= at_least:

@@ -4,21 +4,58 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from django.conf import settings
+from prometheus_client import Histogram
 
 from providers.base import Adapter, OutboundMessage, SendResult, Verdict
+from providers.metrics import TURN_WAIT
+from providers.quotas.allowances import Allowance, Limit, allowance
+from providers.quotas.booking import Booking
 from providers.registry import Account, UnknownProvider, account
-from providers.slots import Slots
+from providers.turns import Turn, Turns
+from tenants.categories import Priority
 
 LONGEST_WORD = 200
 _UNSTORABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
+_REFUSED = {Turn.NO_PLACE: "account_busy", Turn.NO_PERMIT: "quota"}
+
+
 @dataclass(frozen=True, slots=True)
 class _Lane:
     account: Account
-    slots: Slots
+    turns: Turns
+    waits: Mapping[Priority, Histogram]
+    allowances: dict[tuple[Priority, Limit | None], Allowance] = field(
+        default_factory=dict
+    )
+
+    def allowance(self, message: OutboundMessage) -> Allowance | None:
+        """Return what the message's call has to keep to; the same for its likes."""
+        if self.account.rate is None:
+            return None
+        own = self._of_prefix(message) if self.account.prefix_rates else None
+        known = self.allowances.get((message.priority, own))
+        if known is None:
+            known = self.allowances[message.priority, own] = allowance(
+                self.account.alias,
+                per_second=self.account.rate,
+                priority=message.priority,
+                others=() if own is None else (own,),
+            )
+        return known
+
+    def _of_prefix(self, message: OutboundMessage) -> Limit | None:
+        """Find the limit of the longest prefix that the number has."""
+        rates = self.account.prefix_rates
+        found = [prefix for prefix in rates if message.address.startswith(prefix)]
+        longest = max(found, key=len, default=None)
+        return None if longest is None else Limit(longest, rates[longest])
 
 
 def _no_check() -> None:
@@ -30,6 +67,9 @@ class Gateway:
 
     def __init__(self) -> None:
         self._lanes: dict[str, _Lane] = {}
+        self._booking = Booking(
+            url=settings.REDIS_URL, expected_workers=settings.EXPECTED_WORKERS
+        )
 
     def account(self, alias: str) -> Account:
         """Return the account this loop uses; raise UnknownProvider if there is none."""
@@ -42,9 +82,9 @@ class Gateway:
         alias: str,
         just_before: Callable[[], None] = _no_check,
     ) -> SendResult:
-        """Make one attempt: at most TIMEOUT to get a slot, then TIMEOUT for the call.
+        """Make one attempt: at most PATIENCE to get a turn, then TIMEOUT for the call.
 
-        `just_before` is called once the slot is there; what it raises stops the call.
+        `just_before` is called once the turn is there; what it raises stops the call.
 
         Whatever the provider does is a result. An adapter's exception is a bug in it:
         it passes through, and the outcome of the attempt is unknown.
@@ -57,27 +97,40 @@ class Gateway:
             return Verdict.ACCOUNT_FAULT.result(code="channel_not_served")
         # A limit of its own: what waited long must not be called with no time left, for
         # a call that is cut short is an unknown outcome.
-        if not await lane.slots.take():
-            # Nothing was tried: no attempt, like every other wait for capacity.
-            return Verdict.RATE_LIMITED.result(code="account_busy")
+        begun = time.monotonic()
+        turn = await lane.turns.take(message.priority, lane.allowance(message))
+        lane.waits[message.priority].observe(time.monotonic() - begun)
+        if turn is not Turn.GIVEN:
+            # Nothing was tried: no attempt, like every other wait for capacity. It
+            # stays away for as long again, and does not go round in the tables.
+            patience = lane.account.patience
+            return Verdict.RATE_LIMITED.result(
+                code=_REFUSED[turn], retry_after=patience
+            )
         try:
             just_before()
             return _storable(await _call(lane.account, message))
         finally:
-            lane.slots.release()
+            lane.turns.release()
 
     async def aclose(self) -> None:
         """Close every account; calls in flight must have ended."""
         while self._lanes:
             _, lane = self._lanes.popitem()
+            await lane.turns.aclose()
             await lane.account.adapter.aclose()
+        await self._booking.aclose()
 
     def _lane(self, alias: str) -> _Lane:
         lane = self._lanes.get(alias)
         if lane is None:
             opened = account(alias)
-            patience = opened.timeout.total_seconds()
-            lane = _Lane(opened, Slots(opened.concurrency, patience=patience))
+            patience = opened.patience.total_seconds()
+            lane = _Lane(
+                opened,
+                Turns(opened.concurrency, patience=patience, booking=self._booking),
+                {each: TURN_WAIT.labels(alias, each.key) for each in Priority},
+            )
             self._lanes[alias] = lane
         return lane
 

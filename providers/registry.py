@@ -12,10 +12,13 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from providers.base import Adapter
+from providers.base import Adapter, LocalAdapter
 
 DEFAULT_CONCURRENCY = 50
 DEFAULT_TIMEOUT = 10.0
+DEFAULT_RATE = 500.0
+# What is left of a claim when its call has had all its time, at the least.
+_MARGIN = timedelta(seconds=2)
 
 
 class UnknownProvider(ImproperlyConfigured, KeyError):
@@ -31,6 +34,12 @@ class Account:
     concurrency: int
     # Of one call, from the moment it has one of the account's slots.
     timeout: timedelta
+    # How long a call may wait for its turn.
+    patience: timedelta
+    # Calls a second, of all workers together; None where there is no limit.
+    rate: float | None
+    # The same for numbers that begin so, for example +84.
+    prefix_rates: Mapping[str, float]
 
 
 def adapter_class(alias: str) -> type[Adapter]:
@@ -42,12 +51,22 @@ def account(alias: str) -> Account:
     """Open an account with an adapter of its own; a Gateway keeps it for its loop."""
     entry = _entry(alias)
     # The signatures of adapters differ: their OPTIONS are their own affair.
-    build = cast("Callable[..., Adapter]", adapter_class(alias))
+    backend = adapter_class(alias)
+    build = cast("Callable[..., Adapter]", backend)
+    timeout = timedelta(seconds=entry.get("TIMEOUT", DEFAULT_TIMEOUT))
+    # As long as the claim lasts: who waits in a worker's window bothers no table.
+    patience = max(settings.CLAIM_LEASE - timeout - _MARGIN, timeout)
+    default_rate = None if issubclass(backend, LocalAdapter) else DEFAULT_RATE
     return Account(
         alias=alias,
         adapter=build(**entry.get("OPTIONS", {})),
+        rate=entry.get("RATE", default_rate),
+        prefix_rates=entry.get("PREFIX_RATES", {}),
         concurrency=entry.get("CONCURRENCY", DEFAULT_CONCURRENCY),
-        timeout=timedelta(seconds=entry.get("TIMEOUT", DEFAULT_TIMEOUT)),
+        timeout=timeout,
+        patience=timedelta(seconds=entry["PATIENCE"])
+        if "PATIENCE" in entry
+        else patience,
     )
 
 

@@ -208,6 +208,7 @@ def _message(work: Work) -> OutboundMessage:
         tenant_id=begun.tenant_id,
         user_id=work.user_id,
         channel=work.channel,
+        priority=work.priority,
         category=begun.category,
         address=address,
         parts=rendered.parts,

@@ -18,6 +18,7 @@ from providers.registry import UnknownProvider, adapter_class
 from providers.routing import RouteTable, load_routes
 from templates.catalog import PinnedVersion, load_versions
 from tenants import data_keys
+from tenants.categories import Priority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class Work:
 
     begun: Begun
     channel: Channel
+    priority: Priority
     user_id: str
     locale: str
     is_test: bool
@@ -80,7 +82,7 @@ class Work:
 # OFFSET 0 keeps it one index look-up for each id: a plain join may be turned into a
 # hash of whole partitions.
 _NOTIFICATIONS = """
-SELECT n.id, n.user_id, n.template_version_id, n.locale, n.is_test,
+SELECT n.id, n.user_id, n.template_version_id, n.locale, n.is_test, n.priority,
        (SELECT c.sealed FROM notification_content c WHERE c.id = r.id)
   FROM unnest(%s::uuid[]) r(id),
        LATERAL (SELECT * FROM notification n WHERE n.id = r.id OFFSET 0) n
@@ -90,7 +92,7 @@ SELECT n.id, n.user_id, n.template_version_id, n.locale, n.is_test,
 def load_work(cursor: Cursor, begun: Sequence[Begun]) -> list[Work]:
     """Load notifications, people, templates and routes of a claimed batch."""
     cursor.execute(_NOTIFICATIONS, [list({row.notification_id for row in begun})])
-    notifications: dict[UUID, tuple[str, int, str, bool, bytes | None]] = {
+    notifications: dict[UUID, tuple[str, int, str, bool, int, bytes | None]] = {
         row[0]: row[1:] for row in cursor.fetchall()
     }
     orphans = {
@@ -118,18 +120,19 @@ def load_work(cursor: Cursor, begun: Sequence[Begun]) -> list[Work]:
 
 def _work(
     begun: Begun,
-    notification: tuple[str, int, str, bool, bytes | None],
+    notification: tuple[str, int, str, bool, int, bytes | None],
     profiles: Mapping[tuple[int, str], Profile],
     versions: Mapping[int, PinnedVersion],
     routes: RouteTable,
 ) -> Work:
-    user_id, version_id, locale, is_test, sealed = notification
+    user_id, version_id, locale, is_test, priority, sealed = notification
     channel = Channel(begun.channel)
     profile = profiles[begun.tenant_id, user_id]
     provider = routes.alias(tenant_id=begun.tenant_id, channel=channel, is_test=is_test)
     return Work(
         begun=begun,
         channel=channel,
+        priority=Priority(priority),
         user_id=user_id,
         locale=locale or profile.locale or "",
         is_test=is_test,

@@ -16,6 +16,7 @@ from providers.base import OutboundMessage
 from providers.channels import Channel
 from providers.models import ProviderRoute, SandboxMessage
 from tenants import data_keys
+from tenants.categories import Priority
 from tests.factories.tenants import TenantFactory
 
 _ADDRESSES = {
@@ -54,6 +55,7 @@ class OutboundMessageFactory(Factory[OutboundMessage]):
     tenant_id = 1
     user_id = "usr_42"
     channel = Channel.EMAIL
+    priority = Priority.NORMAL
     category = "transactional"
     address = LazyAttribute(lambda message: _ADDRESSES[message.channel])
     parts = LazyAttribute(lambda message: _PARTS[message.channel])

@@ -13,6 +13,7 @@ from inbox.models import InboxItem
 from inbox.reading import page
 from providers.base import OutboundMessage, Outcome, SendResult
 from providers.channels import Channel
+from tenants.categories import Priority
 from tenants.models import Tenant
 from tests.factories.tenants import TenantFactory
 
@@ -27,6 +28,7 @@ def send(tenant: Tenant, **fields: Any) -> SendResult:
             "tenant_id": tenant.pk,
             "user_id": "usr_42",
             "channel": Channel.IN_APP,
+            "priority": Priority.NORMAL,
             "category": "transactional",
             "address": "usr_42",
             "parts": {"title": "Hello", "body": "World"},

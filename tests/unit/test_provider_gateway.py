@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import ClassVar
 
 import pytest
@@ -60,9 +61,15 @@ def accounts(settings):
     Paused.opened.clear()
     paused, broken = f"{__name__}.Paused", f"{__name__}.Broken"
     settings.PROVIDERS = {
-        "paused": {"BACKEND": paused, "CONCURRENCY": 2, "TIMEOUT": 10},
-        "brief": {"BACKEND": paused, "CONCURRENCY": 1, "TIMEOUT": 0.05},
-        "broken": {"BACKEND": broken, "CONCURRENCY": 1},
+        "paused": {"BACKEND": paused, "CONCURRENCY": 2, "TIMEOUT": 10, "RATE": None},
+        "brief": {
+            "BACKEND": paused,
+            "CONCURRENCY": 1,
+            "TIMEOUT": 0.05,
+            "PATIENCE": 0.05,
+            "RATE": None,
+        },
+        "broken": {"BACKEND": broken, "CONCURRENCY": 1, "RATE": None},
     }
 
 
@@ -93,15 +100,17 @@ def test_call_that_takes_too_long_has_an_unknown_outcome():
 def test_call_that_got_no_slot_was_not_sent():
     async def scenario():
         gateway = Gateway()
-        slots = gateway._lane("brief").slots
-        await slots.take()
+        turns = gateway._lane("brief").turns
+        await turns.take()
         refused = await gateway.send(OutboundMessageFactory.build(), alias="brief")
-        slots.release()
+        turns.release()
         return refused, paused(gateway, "brief")
 
     result, adapter = asyncio.run(scenario())
 
-    assert result == Verdict.RATE_LIMITED.result(code="account_busy")
+    assert result == Verdict.RATE_LIMITED.result(
+        code="account_busy", retry_after=timedelta(seconds=0.05)
+    )
     assert adapter.most_waiting == 0
 
 
@@ -113,7 +122,7 @@ def test_slot_comes_back_after_a_timeout_and_after_a_bug(alias):
             gateway.send(OutboundMessageFactory.build(), alias=alias) for _ in range(2)
         ]
         await asyncio.gather(*calls, return_exceptions=True)
-        return gateway._lane(alias).slots.is_full
+        return gateway._lane(alias).turns.is_full
 
     assert asyncio.run(scenario()) is False
 
@@ -125,17 +134,17 @@ class TooLate(Exception):
 def test_last_check_is_made_with_the_slot_in_hand_and_stops_the_call():
     async def scenario():
         gateway = Gateway()
-        slots = gateway._lane("brief").slots
+        turns = gateway._lane("brief").turns
 
         def refuse():
-            assert slots.is_full
+            assert turns.is_full
             raise TooLate
 
         with pytest.raises(TooLate):
             await gateway.send(
                 OutboundMessageFactory.build(), alias="brief", just_before=refuse
             )
-        return slots.is_full, paused(gateway, "brief").most_waiting
+        return turns.is_full, paused(gateway, "brief").most_waiting
 
     assert asyncio.run(scenario()) == (False, 0)
 

@@ -29,7 +29,7 @@ class TooLateError(Exception):
 
 @pytest.fixture(autouse=True)
 def rude(settings):
-    settings.PROVIDERS = {"rude": {"BACKEND": f"{__name__}.Rude"}}
+    settings.PROVIDERS = {"rude": {"BACKEND": f"{__name__}.Rude", "RATE": None}}
 
 
 def test_a_providers_words_are_cut_to_what_a_column_takes():

@@ -16,6 +16,7 @@ from providers.channels import Channel
 from providers.registry import adapter_class
 from providers.routing import load_routes
 from templates.catalog import load_versions
+from tenants.categories import Priority
 from tenants.data_keys import unseal
 
 # The outbox row first, as everywhere, and both rows or none: a row that was waited for
@@ -44,7 +45,7 @@ UPDATE delivery d
 RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
           d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.expires_at,
           d.retry_until, OLD.status, OLD.maybe_sent, app_now(),
-          n.user_id, n.template_version_id, n.locale, n.is_test, c.sealed,
+          n.user_id, n.template_version_id, n.locale, n.is_test, n.priority, c.sealed,
           r.locale, p.opt_outs,
           (SELECT a.normalised FROM address a
             WHERE a.id = d.address_id AND a.recipient_id = r.id
@@ -60,6 +61,7 @@ class _Rest(NamedTuple):
     version_id: int
     locale: str
     is_test: bool
+    priority: int
     sealed_content: bytes | None
     own_locale: str | None
     opt_outs: list[str] | None
@@ -81,6 +83,7 @@ def work_of(row: Sequence[Any]) -> Work:
     return Work(
         begun=begun,
         channel=channel,
+        priority=Priority(rest.priority),
         user_id=rest.user_id,
         locale=rest.locale or rest.own_locale or "",
         is_test=rest.is_test,
