@@ -235,6 +235,8 @@ DELIVERY_TRANSPORTS = {
 DELIVERY_TRANSPORT = env.str("DELIVERY_TRANSPORT", default="postgres")
 
 KAFKA_BOOTSTRAP_SERVERS = env.str("KAFKA_BOOTSTRAP_SERVERS", default="")
+# Whether it is librdkafka's stand-in, for development where there is no broker.
+KAFKA_IS_MOCK = env.bool("KAFKA_IS_MOCK", default=False)
 # Begins every topic and group, where a cluster is shared.
 KAFKA_PREFIX = env.str("KAFKA_PREFIX", default="")
 # More of librdkafka's options for every client, for example those of SASL.
