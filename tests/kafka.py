@@ -69,7 +69,8 @@ def kafka(settings: Settings) -> Iterator[Kafka]:
     broker = Kafka(prefix=settings.KAFKA_PREFIX)
     broker.declare()
     yield broker
-    broker.delete_topics()
+    if is_real_broker():
+        broker.delete_topics()
 
 
 @contextmanager

@@ -26,8 +26,18 @@ from notifications.transport.records import Record, encode
 from providers.channels import Channel
 from tenants.categories import Priority
 from tests.acme import ALL, Api, deliveries, query, sandbox_calls
-from tests.kafka import Kafka, consuming, is_all_finished, relaying, wait_until
+from tests.kafka import (
+    Kafka,
+    consuming,
+    is_all_finished,
+    is_real_broker,
+    relaying,
+    wait_until,
+)
 
+needs_apache_kafka = pytest.mark.skipif(
+    not is_real_broker(), reason="needs Apache Kafka"
+)
 HIGH_EMAIL = Lane(Priority.HIGH, Channel.EMAIL)
 EMAIL = Lane(Priority.NORMAL, Channel.EMAIL)
 FAR_OFF = (
@@ -177,6 +187,7 @@ def test_what_is_overdue_and_what_has_a_record_are_claimed_in_turn(
         transport.close()
 
 
+@needs_apache_kafka
 def test_topics_made_anew_are_filled_again(api: Api, kafka: Kafka) -> None:
     """F17, small: what was published and not claimed is published again at once."""
     accepted = [api.accept(idempotency_key=f"k{number}") for number in range(20)]
@@ -195,6 +206,7 @@ def test_topics_made_anew_are_filled_again(api: Api, kafka: Kafka) -> None:
         assert len(sandbox_calls(delivery["id"])) == 1
 
 
+@needs_apache_kafka
 def test_who_runs_through_the_loss_of_all_topics_goes_on(
     api: Api, kafka: Kafka
 ) -> None:
@@ -213,6 +225,7 @@ def test_who_runs_through_the_loss_of_all_topics_goes_on(
         assert len(sandbox_calls(delivery["id"])) == 1
 
 
+@needs_apache_kafka
 def test_a_topic_that_the_producer_knows_to_be_missing_ends_nothing(
     api: Api, kafka: Kafka, settings: Settings
 ) -> None:

@@ -34,5 +34,10 @@ def test_topics_are_declared_found_and_consumed(settings: Settings) -> None:
 
     mock.produce(topic(LANES[0]), b"record")
     consumer = LaneConsumer(LANES[0], protocol=group_protocol(), instance="")
-    wait_until(lambda: consumer.fetch() or len(consumer) == 1)
+
+    def has_fetched() -> bool:
+        consumer.fetch()
+        return len(consumer) == 1
+
+    wait_until(has_fetched)
     consumer.close()

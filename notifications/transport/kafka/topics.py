@@ -91,7 +91,10 @@ def topic_ids(lanes: Iterable[Lane]) -> Mapping[Lane, str]:
     """
     names = {topic(lane): lane for lane in lanes}
     if settings.KAFKA_IS_MOCK:
-        present = names_present(connection_settings())
+        try:
+            present = names_present(connection_settings())
+        except KafkaException as refused:
+            raise TopicsUnavailable(refused.args[0].name()) from refused
         return {lane: name for name, lane in names.items() if name in present}
     described = _admin().describe_topics(
         TopicCollection(list(names)), request_timeout=_SECONDS_FOR_IDS
