@@ -26,8 +26,8 @@ log = structlog.get_logger(__name__)
 
 _BOOK = (Path(__file__).parent / "book.lua").read_text()
 _ANSWER_SECONDS = 0.1
-# After one failure, which may be our own standing still; after the second it is away.
-_BREATH_SECONDS = 0.02
+# One failure may be our own standing still; then a breath, and another try.
+_FAILURES, _BREATH_SECONDS = 2, 0.02
 _ASK_AGAIN_SECONDS = 1.0
 # What others may have booked in common when somebody begins to go by himself.
 _BOOKED_SECONDS = 0.2
@@ -69,7 +69,7 @@ class Booking:
     async def book(self, allowance: Allowance, *, number: int) -> Booked:
         """Book up to `number` slots."""
         now = time.monotonic()
-        if self._failures < 2:
+        if self._failures < _FAILURES:
             # Others may be by themselves still: for a while both limits count.
             if now < self._own_until:
                 own = self._book_own(allowance, number=number)
@@ -122,7 +122,7 @@ class Booking:
 
     def _note_failure(self, failed: Exception) -> None:
         self._failures += 1
-        if self._failures == 2:
+        if self._failures == _FAILURES:
             log.warning("quota_book_away", error=type(failed).__name__)
             now = time.monotonic()
             self._own = OwnShare(begins=now + _BOOKED_SECONDS)
