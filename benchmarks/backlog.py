@@ -28,9 +28,7 @@ def accept_backlog(
     *, key: str, count: int, people: int, priority: str = "normal"
 ) -> None:
     """Accept text messages to people who take them, one notification each."""
-    tenant = Tenant.objects.get(slug=SLUG)
-    caller = Caller(tenant_id=tenant.pk, actor="service:bench", is_test=False)
-    takers = [number for number in range(people) if number % OPTED_OUT_ONE_IN]
+    caller, takers = _caller(), _takers(people)
     accept_some = partial(
         _accept_some, caller, takers, key, count, Priority[priority.upper()]
     )
@@ -42,13 +40,20 @@ def accept_steadily(
     *, key: str, seconds: float, per_second: float, people: int
 ) -> None:
     """Accept urgent ones, so many a second by the clock."""
-    tenant = Tenant.objects.get(slug=SLUG)
-    caller = Caller(tenant_id=tenant.pk, actor="service:bench", is_test=False)
-    takers = [number for number in range(people) if number % OPTED_OUT_ONE_IN]
+    caller, takers = _caller(), _takers(people)
     begun = time.monotonic()
     for number in range(int(seconds * per_second)):
         time.sleep(max(begun + number / per_second - time.monotonic(), 0))
         _accept_one(caller, takers, key, number, Priority.HIGH)
+
+
+def _caller() -> Caller:
+    tenant = Tenant.objects.get(slug=SLUG)
+    return Caller(tenant_id=tenant.pk, actor="service:bench", is_test=False)
+
+
+def _takers(people: int) -> list[int]:
+    return [number for number in range(people) if number % OPTED_OUT_ONE_IN]
 
 
 def _accept_some(

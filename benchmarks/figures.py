@@ -34,3 +34,14 @@ def percentile(values: Sequence[float], share: float) -> float:
     """Return the value that this share of all does not exceed (nearest rank)."""
     ranked = sorted(values)
     return ranked[max(0, math.ceil(share * len(ranked)) - 1)]
+
+
+def most_in_a_second(times: Sequence[float]) -> int:
+    """Return how many of these fall into the fullest of all seconds, wherever it
+    begins."""
+    most, first, ordered = 0, 0, sorted(times)
+    for last, at in enumerate(ordered):
+        while ordered[first] <= at - 1.0:
+            first += 1
+        most = max(most, last - first + 1)
+    return most

@@ -14,13 +14,12 @@ from benchmarks.delivered_rows import check_delivered
 from benchmarks.due_rows import begin
 from benchmarks.ground import Ground
 from benchmarks.pipeline import (
-    DRAIN_SECONDS,
     accept_backlog,
-    count_queued,
     start_workers,
+    wait_until_delivered,
 )
 from benchmarks.provider import Provider
-from devstack.processes import Crew, crew
+from devstack.processes import crew
 
 # Caches and pools are full by then.
 WARM_AFTER_SECONDS = 60.0
@@ -57,7 +56,7 @@ def watch_memory(
             number += CHUNK
             hired.check()
             samples.append((elapsed, _resident(workers)))
-        _wait_until_delivered(ground, hired)
+        wait_until_delivered(ground, hired)
         samples.append((seconds, _resident(workers)))
     received = provider.take_received()
     check_delivered(ground.database, floor=floor, received=received, number=number)
@@ -91,11 +90,3 @@ def _resident(workers: Mapping[str, int]) -> dict[str, float]:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         sizes[name] = pages * _PAGE_BYTES / 1e6
     return sizes
-
-
-def _wait_until_delivered(ground: Ground, hired: Crew) -> None:
-    hired.wait_until(
-        lambda: count_queued(ground.database) == 0,
-        seconds=DRAIN_SECONDS,
-        what="everything is delivered",
-    )

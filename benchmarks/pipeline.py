@@ -148,6 +148,15 @@ def count_queued(database: str) -> int:
         return _queued(connection)
 
 
+def wait_until_delivered(ground: Ground, hired: Crew) -> None:
+    """Return when every delivery is finished; raise when that takes too long."""
+    hired.wait_until(
+        lambda: count_queued(ground.database) == 0,
+        seconds=DRAIN_SECONDS,
+        what="everything is delivered",
+    )
+
+
 def _queued(connection: psycopg.Connection) -> int:
     row = connection.execute("SELECT count(*) FROM outbox").fetchone()
     return int(row[0]) if row else 0

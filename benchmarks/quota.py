@@ -21,12 +21,17 @@ from benchmarks.delivered_rows import check_delivered
 from benchmarks.due_rows import begin
 from benchmarks.environment import describe
 from benchmarks.failure import BenchmarkFailed
+from benchmarks.figures import most_in_a_second
 from benchmarks.ground import Ground, prepared_ground
-from benchmarks.pipeline import DRAIN_SECONDS, accept_backlog, count_queued
+from benchmarks.pipeline import (
+    accept_backlog,
+    count_queued,
+    wait_until_delivered,
+)
 from benchmarks.provider import Call, Provider, fetch, start_provider
 from benchmarks.reporting import report
 from devstack.platform import MANAGE
-from devstack.processes import Crew, crew
+from devstack.processes import crew
 from devstack.processes import run as run_command
 from devstack.servers import free_port
 
@@ -102,7 +107,7 @@ def _measure_use(
     with crew(folder=ground.crew.folder, environment=ground.environment) as hired:
         for worker in range(WORKERS):
             hired.start(f"worker-{worker}", _CONSUMER)
-        _wait_until_delivered(ground, hired)
+        wait_until_delivered(ground, hired)
     calls = provider.take_calls()
     _check(ground, calls, floor=floor, number=number)
     first = calls[0].at + _SETTLING_SECONDS
@@ -131,7 +136,7 @@ def _measure_high(
         run_command(_accepting_steadily(ground, options), ground.environment)
         if not count_queued(ground.database):
             raise BenchmarkFailed("LOW ran dry before the urgent ones had come")
-        _wait_until_delivered(ground, hired)
+        wait_until_delivered(ground, hired)
         waits = [_waits_of_high(port) for port in ports[: WORKERS // 2]]
     calls = provider.take_calls()
     _check(ground, calls, floor=floor, number=low + high)
@@ -142,17 +147,6 @@ def _measure_high(
         "high_in_time": in_time / all_of_them,
         "most_in_a_second_beside_high": most_in_a_second([each.at for each in calls]),
     }
-
-
-def most_in_a_second(times: Sequence[float]) -> int:
-    """Return how many of these fall into the fullest of all seconds, wherever it
-    begins."""
-    most, first, ordered = 0, 0, sorted(times)
-    for last, at in enumerate(ordered):
-        while ordered[first] <= at - 1.0:
-            first += 1
-        most = max(most, last - first + 1)
-    return most
 
 
 def _waits_of_high(port: int) -> tuple[float, float]:
@@ -187,14 +181,6 @@ def _accepting_steadily(ground: Ground, options: Namespace) -> list[str]:
         f" per_second={options.high_per_second}, people={ground.people})"
     )
     return [*MANAGE, "shell", "--no-imports", "--command", call]
-
-
-def _wait_until_delivered(ground: Ground, hired: Crew) -> None:
-    hired.wait_until(
-        lambda: count_queued(ground.database) == 0,
-        seconds=DRAIN_SECONDS,
-        what="everything is delivered",
-    )
 
 
 def _check(ground: Ground, calls: Sequence[Call], *, floor: Any, number: int) -> None:

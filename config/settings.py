@@ -262,6 +262,8 @@ CLAIM_LEASE = timedelta(seconds=env.int("CLAIM_LEASE_SECONDS", default=60))
 # How many consumers share a provider's quota, for as long as Valkey cannot say.
 EXPECTED_WORKERS = env.int("EXPECTED_WORKERS", default=4)
 
+# Calls a second that a provider allows an account, unless it is said otherwise.
+PROVIDER_RATE = 500.0
 PROVIDERS: dict[str, dict[str, Any]] = {
     "in_app": {"BACKEND": "inbox.adapter.InAppAdapter"},
     "sandbox": {
@@ -287,7 +289,7 @@ if SMTP_URL := env.str("SMTP_URL", default=""):
             "sender": env.str("SMTP_SENDER", default="notifications@localhost"),
         },
         "CONCURRENCY": 10,
-        "RATE": env.float("SMTP_RATE", default=500.0),
+        "RATE": env.float("SMTP_RATE", default=PROVIDER_RATE),
         # Connecting and handing over may take eight seconds before the final reply.
         "TIMEOUT": 20.0,
     }
@@ -299,7 +301,7 @@ if HTTP_PROVIDER_URL := env.str("HTTP_PROVIDER_URL", default=""):
             "url": HTTP_PROVIDER_URL,
             "token": env.str("HTTP_PROVIDER_TOKEN", default=""),
         },
-        "RATE": env.float("HTTP_PROVIDER_RATE", default=500.0),
+        "RATE": env.float("HTTP_PROVIDER_RATE", default=PROVIDER_RATE),
     }
     PROVIDER_ROUTES["sms"] = "http"
 if TWILIO_ACCOUNT_SID := env.str("TWILIO_ACCOUNT_SID", default=""):
@@ -313,14 +315,14 @@ if TWILIO_ACCOUNT_SID := env.str("TWILIO_ACCOUNT_SID", default=""):
             "key_sid": env.str("TWILIO_KEY_SID", default=""),
             "callback_url": env.str("TWILIO_CALLBACK_URL", default=""),
         },
-        "RATE": env.float("TWILIO_RATE", default=500.0),
+        "RATE": env.float("TWILIO_RATE", default=PROVIDER_RATE),
     }
     PROVIDER_ROUTES["sms"] = "twilio"
 if FCM_SERVICE_ACCOUNT := env.str("FCM_SERVICE_ACCOUNT", default=""):
     PROVIDERS["fcm"] = {
         "BACKEND": "providers.push.fcm.FcmAdapter",
         "OPTIONS": {"service_account": FCM_SERVICE_ACCOUNT},
-        "RATE": env.float("FCM_RATE", default=500.0),
+        "RATE": env.float("FCM_RATE", default=PROVIDER_RATE),
         # Getting a token and connecting, twice if the token is refused, may take
         # fourteen seconds before the body has left.
         "TIMEOUT": 20.0,

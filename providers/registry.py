@@ -16,7 +16,6 @@ from providers.base import Adapter, LocalAdapter
 
 DEFAULT_CONCURRENCY = 50
 DEFAULT_TIMEOUT = 10.0
-DEFAULT_RATE = 500.0
 # What is left of a claim when its call has had all its time, at the least.
 _MARGIN = timedelta(seconds=2)
 
@@ -54,9 +53,7 @@ def account(alias: str) -> Account:
     backend = adapter_class(alias)
     build = cast("Callable[..., Adapter]", backend)
     timeout = timedelta(seconds=entry.get("TIMEOUT", DEFAULT_TIMEOUT))
-    # As long as the claim lasts: who waits in a worker's window bothers no table.
-    patience = max(settings.CLAIM_LEASE - timeout - _MARGIN, timeout)
-    default_rate = None if issubclass(backend, LocalAdapter) else DEFAULT_RATE
+    default_rate = None if issubclass(backend, LocalAdapter) else settings.PROVIDER_RATE
     return Account(
         alias=alias,
         adapter=build(**entry.get("OPTIONS", {})),
@@ -64,10 +61,15 @@ def account(alias: str) -> Account:
         prefix_rates=entry.get("PREFIX_RATES", {}),
         concurrency=entry.get("CONCURRENCY", DEFAULT_CONCURRENCY),
         timeout=timeout,
-        patience=timedelta(seconds=entry["PATIENCE"])
-        if "PATIENCE" in entry
-        else patience,
+        patience=_patience(entry, timeout=timeout),
     )
+
+
+def _patience(entry: Mapping[str, Any], *, timeout: timedelta) -> timedelta:
+    """Wait as long as the claim lasts: in a worker's window it bothers no table."""
+    if "PATIENCE" in entry:
+        return timedelta(seconds=entry["PATIENCE"])
+    return max(settings.CLAIM_LEASE - timeout - _MARGIN, timeout)
 
 
 def _entry(alias: str) -> Mapping[str, Any]:

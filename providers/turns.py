@@ -47,7 +47,6 @@ class _Waiter:
 class _Line:
     """The calls that wait under one allowance, and the slots booked for them."""
 
-    priority: Priority
     allowance: Allowance | None
     waiting: deque[_Waiter] = field(default_factory=deque)
     slots: deque[float] = field(default_factory=deque)
@@ -149,7 +148,7 @@ class Turns:
         key = priority, allowance
         line = self._lines.get(key)
         if line is None:
-            line = self._lines[key] = _Line(priority, allowance)
+            line = self._lines[key] = _Line(allowance)
             self._lines = dict(sorted(self._lines.items(), key=lambda item: item[0][0]))
         return line
 

@@ -30,6 +30,7 @@ from notifications.transport.kafka.topics import (
 from notifications.worker import Stop
 from tenants.categories import Priority
 from tests.acme import ALL, query
+from tests.embedded_stack import NEEDS_KAFKA
 
 LAYOUT = Layout(partitions=2, replication=1, retention_hours=1, min_insync_replicas=1)
 DEADLINE_SECONDS = 60.0
@@ -132,3 +133,6 @@ def is_all_finished() -> bool:
 
 def is_real_broker() -> bool:
     return "KAFKA_IS_MOCK" not in os.environ
+
+
+needs_apache_kafka = pytest.mark.skipif(not is_real_broker(), reason=NEEDS_KAFKA)

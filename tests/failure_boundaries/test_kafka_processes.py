@@ -16,10 +16,10 @@ from django.db import connection
 
 from tests.acme import Api, deliveries, query
 from tests.failure_boundaries.conftest import OwnBroker, Start
-from tests.kafka import is_real_broker, wait_until
+from tests.kafka import needs_apache_kafka, wait_until
 
 pytestmark = [
-    pytest.mark.skipif(not is_real_broker(), reason="needs Apache Kafka"),
+    needs_apache_kafka,
     pytest.mark.timeout(240),
 ]
 

@@ -30,14 +30,11 @@ from tests.kafka import (
     Kafka,
     consuming,
     is_all_finished,
-    is_real_broker,
+    needs_apache_kafka,
     relaying,
     wait_until,
 )
 
-needs_apache_kafka = pytest.mark.skipif(
-    not is_real_broker(), reason="needs Apache Kafka"
-)
 HIGH_EMAIL = Lane(Priority.HIGH, Channel.EMAIL)
 EMAIL = Lane(Priority.NORMAL, Channel.EMAIL)
 FAR_OFF = (

@@ -30,10 +30,10 @@ from tenants.categories import Priority
 from tenants.models import Tenant
 from tests.acme import query
 from tests.failure_boundaries.conftest import OwnBroker, Start
-from tests.kafka import Kafka, is_all_finished, is_real_broker, wait_until
+from tests.kafka import Kafka, is_all_finished, needs_apache_kafka, wait_until
 
 pytestmark = [
-    pytest.mark.skipif(not is_real_broker(), reason="needs Apache Kafka"),
+    needs_apache_kafka,
     pytest.mark.timeout(900),
 ]
 

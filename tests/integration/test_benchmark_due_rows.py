@@ -30,13 +30,14 @@ from notifications.transport.records import decode
 from providers.channels import Channel
 from tenants.categories import Priority
 from tests.acme import query
+from tests.embedded_stack import NEEDS_KAFKA
 from tests.kafka import is_real_broker, relaying, wait_until
 
 
 @pytest.fixture
 def broker() -> Kafka:
     if not is_real_broker():
-        pytest.skip("needs Apache Kafka")
+        pytest.skip(NEEDS_KAFKA)
     return Kafka(bootstrap=os.environ["KAFKA_BOOTSTRAP_SERVERS"], pid=None)
 
 

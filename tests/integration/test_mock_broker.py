@@ -8,16 +8,13 @@ from pytest_django.fixtures import Settings
 from notifications.outbox import LANES
 from notifications.transport.kafka.lane_consumer import LaneConsumer
 from notifications.transport.kafka.topics import (
-    Layout,
     connection_settings,
     declare_topics,
     group_protocol,
     topic,
     topic_ids,
 )
-from tests.kafka import wait_until
-
-LAYOUT = Layout(partitions=2, replication=1, retention_hours=1, min_insync_replicas=1)
+from tests.kafka import LAYOUT, wait_until
 
 
 def test_topics_are_declared_found_and_consumed(settings: Settings) -> None:

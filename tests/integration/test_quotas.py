@@ -15,7 +15,7 @@ from django.conf import settings
 from redis import Redis
 from structlog.testing import capture_logs
 
-from benchmarks.quota import most_in_a_second
+from benchmarks.figures import most_in_a_second
 from devstack.servers import free_port
 from providers.quotas.allowances import Allowance, Limit, allowance
 from providers.quotas.booking import Booked, Booking, OwnShare

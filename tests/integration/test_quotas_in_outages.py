@@ -12,7 +12,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import ConnectionError as Disconnected
 
-from benchmarks.quota import most_in_a_second
+from benchmarks.figures import most_in_a_second
 from devstack.folders import throw_away_folder
 from devstack.programs import server_account
 from devstack.valkey import running_valkey

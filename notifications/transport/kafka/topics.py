@@ -19,7 +19,6 @@ from confluent_kafka.error import KafkaError
 from django.conf import settings
 
 from notifications.outbox import Lane
-from notifications.transport.kafka.mock_broker import make_by_asking, names_present
 
 # How long a lane may lie still after its consumer was killed.
 LONGEST_SESSION_SECONDS = 6
@@ -58,7 +57,7 @@ def group(lane: Lane) -> str:
 def declare_topics(lanes: Iterable[Lane], layout: Layout) -> list[str]:
     """Make the topics that are not there; return their names."""
     if settings.KAFKA_IS_MOCK:
-        return make_by_asking(map(topic, lanes), connection_settings())
+        return _ask_mock_for([topic(lane) for lane in lanes])
     config = {
         "retention.ms": str(layout.retention_hours * 3_600_000),
         "min.insync.replicas": str(layout.min_insync_replicas),
@@ -92,7 +91,7 @@ def topic_ids(lanes: Iterable[Lane]) -> Mapping[Lane, str]:
     names = {topic(lane): lane for lane in lanes}
     if settings.KAFKA_IS_MOCK:
         try:
-            present = names_present(connection_settings())
+            present = _admin().list_topics(timeout=_SECONDS_FOR_IDS).topics
         except KafkaException as refused:
             raise TopicsUnavailable(refused.args[0].name()) from refused
         return {lane: name for name, lane in names.items() if name in present}
@@ -163,6 +162,16 @@ def connection_settings() -> dict[str, Any]:
         "socket.keepalive.enable": True,
         **settings.KAFKA_CLIENT_OPTIONS,
     }
+
+
+def _ask_mock_for(names: list[str]) -> list[str]:
+    """Make topics on librdkafka's mock broker: it makes those that are asked for.
+
+    It has no controller, and so can neither be told to make one nor describe them.
+    """
+    for name in names:
+        _admin().list_topics(name, timeout=_SECONDS)
+    return names
 
 
 def _admin() -> AdminClient:
