@@ -273,6 +273,8 @@ PROVIDERS: dict[str, dict[str, Any]] = {
         },
         "CONCURRENCY": 500,
         "RATE": None,
+        # It fails as it is told to, by the recipient.
+        "BREAKER": None,
     },
 }
 PROVIDER_ROUTES = {

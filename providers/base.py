@@ -61,6 +61,8 @@ class Verdict(Enum):
     RATE_LIMITED = (Outcome.RATE_LIMITED, Scope.MESSAGE)
     # Provably not accepted, and may work later.
     TRANSIENT = (Outcome.TRANSIENT_ERROR, Scope.MESSAGE)
+    # The same, for a reason of this address: a full mailbox, greylisting.
+    BUSY_RECIPIENT = (Outcome.TRANSIENT_ERROR, Scope.RECIPIENT)
     # The request left us and nothing proves what became of it.
     UNKNOWN = (Outcome.UNKNOWN, Scope.MESSAGE)
     BAD_MESSAGE = (Outcome.PERMANENT_ERROR, Scope.MESSAGE)

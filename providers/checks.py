@@ -21,6 +21,7 @@ _KEYS = {
     "PATIENCE",
     "RATE",
     "PREFIX_RATES",
+    "BREAKER",
 }
 
 

@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from providers.base import Adapter, LocalAdapter
+from providers.circuit.board import BreakerPolicy
 
 DEFAULT_CONCURRENCY = 50
 DEFAULT_TIMEOUT = 10.0
@@ -39,6 +40,8 @@ class Account:
     rate: float | None
     # The same for numbers that begin so, for example +84.
     prefix_rates: Mapping[str, float]
+    # None for an account that is always called, up to its limits.
+    breaker: BreakerPolicy | None
 
 
 def adapter_class(alias: str) -> type[Adapter]:
@@ -59,10 +62,21 @@ def account(alias: str) -> Account:
         adapter=build(**entry.get("OPTIONS", {})),
         rate=entry.get("RATE", default_rate),
         prefix_rates=entry.get("PREFIX_RATES", {}),
+        breaker=_breaker(entry, backend=backend),
         concurrency=entry.get("CONCURRENCY", DEFAULT_CONCURRENCY),
         timeout=timeout,
         patience=_patience(entry, timeout=timeout),
     )
+
+
+def _breaker(
+    entry: Mapping[str, Any], *, backend: type[Adapter]
+) -> BreakerPolicy | None:
+    default: Mapping[str, Any] | None = (
+        None if issubclass(backend, LocalAdapter) else {}
+    )
+    policy = entry.get("BREAKER", default)
+    return None if policy is None else BreakerPolicy(**policy)
 
 
 def _patience(entry: Mapping[str, Any], *, timeout: timedelta) -> timedelta:

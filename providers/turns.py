@@ -35,6 +35,8 @@ class Turn(Enum):
     GIVEN = auto()
     NO_PLACE = auto()
     NO_PERMIT = auto()
+    # Everybody is held back.
+    HELD = auto()
 
 
 @dataclass(slots=True)
@@ -53,11 +55,16 @@ class _Line:
     asking: asyncio.Task[None] | None = None
     is_resting: bool = False
 
-    def has_turn(self, now: float) -> bool:
-        """Tell whether somebody waits for whom there is a permit; use that up."""
+    @property
+    def is_waited_for(self) -> bool:
+        """Tell whether somebody still waits."""
         while self.waiting and self.waiting[0].turn.done():
             self.waiting.popleft()
-        if not self.waiting:
+        return bool(self.waiting)
+
+    def has_turn(self, now: float) -> bool:
+        """Tell whether somebody waits for whom there is a permit; use that up."""
+        if not self.is_waited_for:
             return False
         if self.allowance is None:
             return True
@@ -93,8 +100,12 @@ class Turns:
     def __init__(
         self, places: int, *, patience: float, booking: Booking | None = None
     ) -> None:
-        self._free = places
+        self.places = self._free = places
         self._patience = patience
+        # The part of the quota to keep to; what is booked from now on obeys it.
+        self.part_of_quota = 1.0
+        # Whom a held account still lets through; None while it is not held.
+        self._let_through: int | None = None
         self._booking = booking
         self._lines: dict[tuple[Priority, Allowance | None], _Line] = {}
         self._given = 0
@@ -106,13 +117,18 @@ class Turns:
     @property
     def is_full(self) -> bool:
         """Tell whether all places are taken."""
-        return not self._free
+        return self._free <= 0
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Tell whether somebody waits."""
+        return any(line.is_waited_for for line in self._lines.values())
 
     async def take(
         self, priority: Priority = Priority.NORMAL, allowance: Allowance | None = None
     ) -> Turn:
         """Wait for a turn; whoever is given one has to release it."""
-        if self._free and allowance is None:
+        if self._may_go_on and allowance is None:
             # Without limits nobody waits while there is a place.
             self._free -= 1
             return Turn.GIVEN
@@ -136,6 +152,30 @@ class Turns:
         self._free += 1
         self._go_on()
 
+    def resize(self, places: int) -> None:
+        """Change how many calls may run at once; those that run are left alone."""
+        self._free += places - self.places
+        self.places = places
+
+    def hold(self) -> None:
+        """Give no more turns."""
+        self._let_through = 0
+
+    def let_one_through(self) -> None:
+        """Give one turn although the account is held."""
+        if self._let_through is not None:
+            self._let_through = 1
+            self._go_on()
+
+    def resume(self) -> None:
+        """Give turns again."""
+        self._let_through = None
+        self._go_on()
+
+    @property
+    def _may_go_on(self) -> bool:
+        return self._free > 0 and self._let_through != 0
+
     async def aclose(self) -> None:
         """Ask for no more slots; nobody may be waiting."""
         self._is_closed = True
@@ -155,18 +195,30 @@ class Turns:
     def _go_on(self) -> None:
         """Give all turns that can be given now, and see that it goes on."""
         now = time.monotonic()
-        while self._free and (line := self._next_line(now)) is not None:
+        while self._may_go_on and (line := self._next_line(now)) is not None:
             line.waiting.popleft().turn.set_result(Turn.GIVEN)
             self._free -= 1
             self._given += 1
-        if self._free:
+            if self._let_through:
+                self._let_through -= 1
+        if self._may_go_on:
             self._look_ahead(now)
 
     def _next_line(self, now: float) -> _Line | None:
         lines: Iterable[_Line] = self._lines.values()
-        if self._given % _LOW_TURN == _LOW_TURN - 1:
+        if self._let_through is not None:
+            lines = self._by_least_harm()
+        elif self._given % _LOW_TURN == _LOW_TURN - 1:
             lines = reversed(self._lines.values())
         return next((line for line in lines if line.has_turn(now)), None)
+
+    def _by_least_harm(self) -> Iterable[_Line]:
+        """Put last whose call had better not end without an answer: a second code or
+        one advertisement less does little harm."""
+        lines = sorted(
+            self._lines.items(), key=lambda item: item[0][0] is Priority.NORMAL
+        )
+        return (line for _, line in lines)
 
     def _look_ahead(self, now: float) -> None:
         """Book what will be needed, and come back for the next slot."""
@@ -204,7 +256,9 @@ class Turns:
         """Book slots for a line, or wait until there may be some."""
         wait = _AFTER_A_BUG_SECONDS
         try:
-            booked = await booking.book(allowance, number=self._wanted(line))
+            booked = await booking.book(
+                allowance, number=self._wanted(line), part=self.part_of_quota
+            )
             line.slots.extend(booked.slots)
             # Not all at the same moment; a little, or slow accounts would lose permits.
             most = min(booked.wait / 4, allowance.seconds_ahead / 2)
@@ -223,14 +277,16 @@ class Turns:
 
     def _wanted(self, line: _Line) -> int:
         """Say how many slots a line can use: not for calls that will find no place."""
-        number = min(len(line.waiting) - len(line.slots), 2 * self._free, _BOOK_AT_ONCE)
-        return max(number, 1)
+        most = _BOOK_AT_ONCE if self._let_through is None else self._let_through
+        return max(min(len(line.waiting) - len(line.slots), 2 * self._free, most), 1)
 
     def _turn_away(self) -> None:
         """Let those go whose time is up; come back for the next."""
         loop = asyncio.get_running_loop()
         self._next_deadline = None
-        ended = Turn.NO_PERMIT if self._free else Turn.NO_PLACE
+        ended = Turn.NO_PLACE if self.is_full else Turn.NO_PERMIT
+        if self._let_through is not None:
+            ended = Turn.HELD
         deadlines = []
         for line in self._lines.values():
             line.turn_away(until=loop.time(), ended=ended)

@@ -10,6 +10,7 @@ from providers.base import SendResult, Verdict
 
 RATE_LIMITED = Verdict.RATE_LIMITED
 TRANSIENT = Verdict.TRANSIENT
+BUSY_RECIPIENT = Verdict.BUSY_RECIPIENT
 BAD_MESSAGE = Verdict.BAD_MESSAGE
 BAD_RECIPIENT = Verdict.BAD_RECIPIENT
 ACCOUNT_FAULT = Verdict.ACCOUNT_FAULT
@@ -21,6 +22,7 @@ AUTHENTICATION_REPLIES = frozenset({432, 530, 534, 535, 538})
 # Without an enhanced code that is listed below, any other 4xx is TRANSIENT and any
 # other 5xx BAD_MESSAGE.
 REPLIES: Mapping[int, Verdict] = {
+    450: BUSY_RECIPIENT,  # the mailbox is not available
     521: BAD_RECIPIENT,  # the domain takes no mail
     550: BAD_RECIPIENT,
     551: BAD_RECIPIENT,
@@ -43,9 +45,16 @@ ENHANCED: Mapping[str, Verdict] = {
     "5.1.8": ACCOUNT_FAULT,  # our sender's system
     "5.1.10": BAD_RECIPIENT,  # the domain takes no mail
     "5.2.1": BAD_RECIPIENT,  # mailbox disabled
-    "5.2.2": TRANSIENT,  # mailbox full
+    "4.1": BUSY_RECIPIENT,
+    "4.1.7": TRANSIENT,  # our sender
+    "4.1.8": TRANSIENT,  # our sender
+    "4.2": BUSY_RECIPIENT,
+    "4.4.1": BUSY_RECIPIENT,  # their host does not answer
+    "4.4.3": BUSY_RECIPIENT,  # nor their name server
+    "4.4.4": BUSY_RECIPIENT,
+    "5.2.2": BUSY_RECIPIENT,  # mailbox full
     "5.2.3": BAD_MESSAGE,  # too large
-    "5.2.4": TRANSIENT,  # a list did not expand
+    "5.2.4": BUSY_RECIPIENT,  # a list did not expand
     "5.3.0": BAD_RECIPIENT,
     "5.3.1": BAD_RECIPIENT,
     "5.3.2": BAD_RECIPIENT,
@@ -101,9 +110,11 @@ def classify_reply(
     verdict = _verdict(reply, enhanced, text)
     if before_recipient and verdict in (BAD_MESSAGE, BAD_RECIPIENT):
         verdict = ACCOUNT_FAULT
-    greylisted = verdict is TRANSIENT and (
+    greylisted = verdict in (TRANSIENT, BUSY_RECIPIENT) and (
         enhanced in _GREYLISTING_CODES or _GREYLISTING.search(text)
     )
+    if greylisted:
+        verdict = BUSY_RECIPIENT
     return verdict.result(
         code=f"{reply} {enhanced}".strip(),
         retry_after=GREYLISTED_FOR if greylisted else None,

@@ -14,18 +14,14 @@ from pathlib import Path
 from uuid import uuid4
 
 import structlog
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
 
+from providers import valkey
 from providers.quotas.allowances import Allowance
 from tenants.categories import Priority
 
 log = structlog.get_logger(__name__)
 
 _BOOK = (Path(__file__).parent / "book.lua").read_text()
-_ANSWER_SECONDS = 0.1
 # One failure may be our own standing still; then a breath, and another try.
 _FAILURES, _BREATH_SECONDS = 2, 0.02
 _ASK_AGAIN_SECONDS = 1.0
@@ -33,8 +29,6 @@ _ASK_AGAIN_SECONDS = 1.0
 _BOOKED_SECONDS = 0.2
 _MEMBERS_SECONDS = 60.0
 _MICROSECONDS = 1_000_000
-# uvloop's word for a connection that broke while it lay idle is RuntimeError.
-_AWAY = (RedisError, OSError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +45,7 @@ class Booking:
 
     def __init__(self, *, url: str, expected_workers: int) -> None:
         """Take so many workers for granted until Valkey has said how many there are."""
-        self._valkey = Redis.from_url(
-            url,
-            socket_timeout=_ANSWER_SECONDS,
-            socket_connect_timeout=_ANSWER_SECONDS,
-            retry=Retry(NoBackoff(), 0),
-        )
+        self._valkey = valkey.connect(url)
         self._script = self._valkey.register_script(_BOOK)
         self._name = uuid4().hex
         self._members = Members(expected_workers)
@@ -66,20 +55,22 @@ class Booking:
         self._own_until = 0.0
         self._probe: asyncio.Task[None] | None = None
 
-    async def book(self, allowance: Allowance, *, number: int) -> Booked:
-        """Book up to `number` slots."""
+    async def book(
+        self, allowance: Allowance, *, number: int, part: float = 1.0
+    ) -> Booked:
+        """Book up to `number` slots, at this part of every limit."""
         now = time.monotonic()
         if self._failures < _FAILURES:
             # Others may be by themselves still: for a while both limits count.
             if now < self._own_until:
-                own = self._book_own(allowance, number=number)
+                own = self._book_own(allowance, number=number, part=part)
                 if not own.slots:
                     return own
                 number = len(own.slots)
-            return await self._book_in_common(allowance, number=number)
+            return await self._book_in_common(allowance, number=number, part=part)
         if self._probe is None and now >= self._own_until:
             self._probe = asyncio.create_task(self._ask_whether_back())
-        return self._book_own(allowance, number=number)
+        return self._book_own(allowance, number=number, part=part)
 
     async def aclose(self) -> None:
         """Close the connection."""
@@ -88,12 +79,14 @@ class Booking:
             await asyncio.gather(self._probe, return_exceptions=True)
         await self._valkey.aclose()
 
-    def _book_own(self, allowance: Allowance, *, number: int) -> Booked:
+    def _book_own(self, allowance: Allowance, *, number: int, part: float) -> Booked:
         now = time.monotonic()
-        members = self._members.of(allowance.account, now=now)
+        members = self._members.of(allowance.account, now=now) / part
         return self._own.book(allowance, number=number, members=members, now=now)
 
-    async def _book_in_common(self, allowance: Allowance, *, number: int) -> Booked:
+    async def _book_in_common(
+        self, allowance: Allowance, *, number: int, part: float
+    ) -> Booked:
         asked_at = time.monotonic()
         try:
             answer = await self._script(
@@ -103,10 +96,13 @@ class Booking:
                     number,
                     int(allowance.seconds_ahead * _MICROSECONDS),
                     int(allowance.priority is Priority.HIGH),
-                    *(_MICROSECONDS / limit.per_second for limit in allowance.limits),
+                    *(
+                        _MICROSECONDS / (limit.per_second * part)
+                        for limit in allowance.limits
+                    ),
                 ],
             )
-        except _AWAY as failed:
+        except valkey.AWAY as failed:
             self._note_failure(failed)
             return Booked(wait=_BREATH_SECONDS)
         self._failures = 0
@@ -116,7 +112,9 @@ class Booking:
         self._clock.note(now / _MICROSECONDS, after=asked_at, before=received_at)
         first = self._clock.local(start / _MICROSECONDS)
         return Booked(
-            slots=[first + n / allowance.pace.per_second for n in range(booked)],
+            slots=[
+                first + n / (allowance.pace.per_second * part) for n in range(booked)
+            ],
             wait=wait / _MICROSECONDS,
         )
 
@@ -132,7 +130,7 @@ class Booking:
         """Write something: a server that is full or read-only is no use either."""
         try:
             await self._valkey.set("quota:probe", self._name, px=1_000)
-        except _AWAY:
+        except valkey.AWAY:
             pass
         else:
             log.info("quota_book_back")
@@ -197,7 +195,7 @@ class OwnShare:
         self._free: dict[tuple[str, str], float] = {}
 
     def book(
-        self, allowance: Allowance, *, number: int, members: int, now: float
+        self, allowance: Allowance, *, number: int, members: float, now: float
     ) -> Booked:
         """Book up to `number` slots of this worker's share, at monotonic time `now`."""
         limits = {

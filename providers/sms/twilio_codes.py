@@ -8,7 +8,7 @@ from providers.base import Verdict
 from providers.http_codes import verdict_of_status
 
 RATE_LIMITED = Verdict.RATE_LIMITED
-TRANSIENT = Verdict.TRANSIENT
+BUSY_RECIPIENT = Verdict.BUSY_RECIPIENT
 UNKNOWN = Verdict.UNKNOWN
 BAD_MESSAGE = Verdict.BAD_MESSAGE
 BAD_RECIPIENT = Verdict.BAD_RECIPIENT
@@ -88,7 +88,7 @@ CODES: Mapping[int, Verdict] = {
     30110: BAD_MESSAGE,  # domain blocked
     30111: BAD_MESSAGE,  # URL blocked
     30132: ACCOUNT_FAULT,  # link shortening: certificate not valid
-    60005: TRANSIENT,  # downstream carrier error; "repeat": seen
+    60005: BUSY_RECIPIENT,  # downstream carrier error; "repeat": seen
 }
 
 

@@ -100,7 +100,7 @@ def test_call_that_takes_too_long_has_an_unknown_outcome():
 def test_call_that_got_no_slot_was_not_sent():
     async def scenario():
         gateway = Gateway()
-        turns = gateway._lane("brief").turns
+        turns = gateway._opened("brief").turns
         await turns.take()
         refused = await gateway.send(OutboundMessageFactory.build(), alias="brief")
         turns.release()
@@ -122,7 +122,7 @@ def test_slot_comes_back_after_a_timeout_and_after_a_bug(alias):
             gateway.send(OutboundMessageFactory.build(), alias=alias) for _ in range(2)
         ]
         await asyncio.gather(*calls, return_exceptions=True)
-        return gateway._lane(alias).turns.is_full
+        return gateway._opened(alias).turns.is_full
 
     assert asyncio.run(scenario()) is False
 
@@ -134,7 +134,7 @@ class TooLate(Exception):
 def test_last_check_is_made_with_the_slot_in_hand_and_stops_the_call():
     async def scenario():
         gateway = Gateway()
-        turns = gateway._lane("brief").turns
+        turns = gateway._opened("brief").turns
 
         def refuse():
             assert turns.is_full

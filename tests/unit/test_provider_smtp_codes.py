@@ -16,7 +16,8 @@ from providers.email.smtp_codes import (
 
 # RFC 5321 and its extensions, without an enhanced code.
 BARE_REPLIES = {
-    Verdict.TRANSIENT: [421, 450, 451, 452, 454, 455, 458, 459, 471, 442],
+    Verdict.BUSY_RECIPIENT: [450],
+    Verdict.TRANSIENT: [421, 451, 452, 454, 455, 458, 459, 471, 442],
     Verdict.BAD_MESSAGE: [500, 501, 502, 503, 504, 552, 554, 571, 555],
     Verdict.BAD_RECIPIENT: [521, 556, 550, 551, 553],
     Verdict.ACCOUNT_FAULT: [432, 530, 534, 535, 538],
@@ -39,14 +40,18 @@ PERMANENT_CODES = {
         *["5.7.0", "5.7.1", "5.7.2", "5.7.3", "5.7.4", "5.7.5", "5.7.6", "5.7.7"],
         "5.7.509",
     ],
-    Verdict.TRANSIENT: ["5.2.2", "5.2.4", "5.7.15", "5.7.16"],
+    Verdict.BUSY_RECIPIENT: ["5.2.2", "5.2.4"],
+    Verdict.TRANSIENT: ["5.7.15", "5.7.16"],
     Verdict.RATE_LIMITED: ["5.7.28"],
 }
 TEMPORARY_CODES = {
+    Verdict.BUSY_RECIPIENT: [
+        *["4.1.1", "4.2.0", "4.2.1", "4.2.2", "4.2.4", "4.4.1", "4.4.3", "4.4.4"],
+        *["4.7.0", "4.7.1"],
+    ],
     Verdict.TRANSIENT: [
-        *["4.1.1", "4.1.8", "4.2.0", "4.2.1", "4.2.2", "4.2.4", "4.3.0", "4.3.1"],
-        *["4.3.2", "4.3.3", "4.3.5", "4.4.1", "4.4.2", "4.4.3", "4.4.4", "4.4.5"],
-        *["4.4.7", "4.5.3", "4.6.0", "4.7.0", "4.7.1", "4.7.15", "4.7.16"],
+        *["4.1.7", "4.1.8", "4.3.0", "4.3.1", "4.3.2", "4.3.3", "4.3.5", "4.4.2"],
+        *["4.4.5", "4.4.7", "4.5.3", "4.6.0", "4.7.15", "4.7.16"],
     ],
     Verdict.RATE_LIMITED: ["4.7.28"],
     Verdict.ACCOUNT_FAULT: ["4.7.8", "4.7.14", "4.7.26", "4.7.29", "4.7.32"],
@@ -122,7 +127,7 @@ def test_authentication_reply_wins_over_its_enhanced_code():
 def test_enhanced_code_of_another_class_is_ignored():
     result = classify_reply(reply=450, text="5.1.1 no such user")
 
-    assert result == Verdict.TRANSIENT.result(code="450")
+    assert result == Verdict.BUSY_RECIPIENT.result(code="450")
 
 
 @pytest.mark.parametrize("reply", [500, 550, 554])

@@ -31,7 +31,7 @@ CODE_ROWS = {
     ],
     Verdict.OPTED_OUT: [21610],
     Verdict.RATE_LIMITED: [20429, 21611],
-    Verdict.TRANSIENT: [60005],
+    Verdict.BUSY_RECIPIENT: [60005],
     Verdict.UNKNOWN: [20500, 20503],
 }
 ROWS = [(code, verdict) for verdict, codes in CODE_ROWS.items() for code in codes]

@@ -1,0 +1,1 @@
+"""Whether an account answers: decided by all workers together, in Valkey."""

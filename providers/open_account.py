@@ -1,0 +1,157 @@
+"""One account as one event loop uses it: its turns, its breaker, what it bears."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from providers.adapting import AdaptivePlaces, AdaptiveRate
+from providers.base import OutboundMessage, Outcome, Scope, SendResult, Verdict
+from providers.circuit.board import Board
+from providers.circuit.breaker import CircuitBreaker
+from providers.metrics import ACCOUNT_PART, ACCOUNT_PLACES, TURN_WAIT
+from providers.quotas.allowances import Allowance, Limit, allowance
+from providers.quotas.booking import Booking
+from providers.registry import Account
+from providers.turns import Turn, Turns
+from tenants.categories import Priority
+
+_REFUSED = {
+    Turn.NO_PLACE: "account_busy",
+    Turn.NO_PERMIT: "quota",
+    Turn.HELD: "breaker_open",
+}
+_FAILED = frozenset({Outcome.TRANSIENT_ERROR, Outcome.UNKNOWN})
+
+
+class OpenAccount:
+    """Makes calls one after the other is due, and learns from how they go."""
+
+    def __init__(self, account: Account, *, booking: Booking, board: Board) -> None:
+        self.account = account
+        self.turns = Turns(
+            account.concurrency,
+            patience=account.patience.total_seconds(),
+            booking=booking,
+        )
+        self.breaker = self._make_breaker(board)
+        self._rate = AdaptiveRate()
+        self._places = AdaptivePlaces(account.concurrency)
+        self._allowances: dict[tuple[Priority, Limit | None], Allowance] = {}
+        self._waits = {
+            each: TURN_WAIT.labels(account.alias, each.key) for each in Priority
+        }
+
+    def _make_breaker(self, board: Board) -> CircuitBreaker | None:
+        if self.account.breaker is None:
+            return None
+        return CircuitBreaker(
+            self.account.alias,
+            policy=self.account.breaker,
+            timeout=self.account.timeout.total_seconds(),
+            board=board,
+            turns=self.turns,
+            on_slow=self._overloaded,
+        )
+
+    async def send(
+        self, message: OutboundMessage, *, just_before: Callable[[], None]
+    ) -> SendResult:
+        """Wait for a turn, check, call; the gateway says what is raised."""
+        # A limit of its own: what waited long must not be called with no time left, for
+        # a call that is cut short is an unknown outcome.
+        begun = time.monotonic()
+        turn = await self.turns.take(message.priority, self._allowance(message))
+        self._waits[message.priority].observe(time.monotonic() - begun)
+        if turn is not Turn.GIVEN:
+            # Nothing was tried: no attempt, like every other wait for capacity. It
+            # stays away for as long again, and does not go round in the tables.
+            patience = self.account.patience
+            return Verdict.RATE_LIMITED.result(
+                code=_REFUSED[turn], retry_after=patience
+            )
+        is_called = False
+        try:
+            just_before()
+            is_called = True
+            return await self._watched_call(message)
+        finally:
+            self.turns.release()
+            if self.breaker and not is_called:
+                self.breaker.let_another_probe()
+
+    async def aclose(self) -> None:
+        """Let go of everything; calls in flight must have ended."""
+        if self.breaker:
+            await self.breaker.aclose()
+        await self.turns.aclose()
+        await self.account.adapter.aclose()
+
+    async def _watched_call(self, message: OutboundMessage) -> SendResult:
+        if self.breaker is None:
+            return await self._call(message)
+        number, is_bad = self.breaker.begin(), True
+        try:
+            result = await self._call(message)
+            is_bad = self._learn(result)
+            return result
+        finally:
+            self.breaker.end(number, is_bad=is_bad)
+
+    async def _call(self, message: OutboundMessage) -> SendResult:
+        try:
+            async with asyncio.timeout(self.account.timeout.total_seconds()):
+                return await self.account.adapter.send(message)
+        except TimeoutError:
+            return Verdict.UNKNOWN.result(code="timeout")
+
+    def _learn(self, result: SendResult) -> bool:
+        """Adapt to an answer; tell whether it speaks against the account's health."""
+        now = time.monotonic()
+        if result.outcome in _FAILED and result.scope is Scope.MESSAGE:
+            self._overloaded()
+            return True
+        if result.outcome is not Outcome.RATE_LIMITED:
+            self._rate.answered(now=now)
+            self._places.answered(was_full=self.turns.is_full, now=now)
+        elif self.account.rate is None:
+            self._overloaded()
+        else:
+            self._rate.refused(now=now)
+        self._adapt()
+        return False
+
+    def _overloaded(self) -> None:
+        self._places.overloaded(now=time.monotonic())
+        self._adapt()
+
+    def _adapt(self) -> None:
+        if self._places.number != self.turns.places:
+            self.turns.resize(self._places.number)
+            ACCOUNT_PLACES.labels(self.account.alias).set(self._places.number)
+        if self._rate.part != self.turns.part_of_quota:
+            self.turns.part_of_quota = self._rate.part
+            ACCOUNT_PART.labels(self.account.alias).set(self._rate.part)
+
+    def _allowance(self, message: OutboundMessage) -> Allowance | None:
+        """Return what the message's call has to keep to; the same for its likes."""
+        if self.account.rate is None:
+            return None
+        own = self._prefix_limit(message) if self.account.prefix_rates else None
+        known = self._allowances.get((message.priority, own))
+        if known is None:
+            known = self._allowances[message.priority, own] = allowance(
+                self.account.alias,
+                per_second=self.account.rate,
+                priority=message.priority,
+                others=() if own is None else (own,),
+            )
+        return known
+
+    def _prefix_limit(self, message: OutboundMessage) -> Limit | None:
+        """Find the limit of the longest prefix that the number has."""
+        rates = self.account.prefix_rates
+        found = [prefix for prefix in rates if message.address.startswith(prefix)]
+        longest = max(found, key=len, default=None)
+        return None if longest is None else Limit(longest, rates[longest])
