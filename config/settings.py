@@ -117,11 +117,14 @@ DATABASE_APP_ROLE = env.str("DATABASE_APP_ROLE", default="app")
 # -- Valkey and Celery ----------------------------------------------------------
 
 REDIS_URL: str = env.str("REDIS_URL")
+# Begins every key, where several installations share a server.
+_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", default="notify")
+VALKEY_PREFIX = f"{_KEY_PREFIX}:"
 CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": REDIS_URL,
-        "KEY_PREFIX": env.str("CACHE_KEY_PREFIX", default="notify"),
+        "KEY_PREFIX": _KEY_PREFIX,
         "TIMEOUT": 300,
         "OPTIONS": {
             # The cache holds nothing that is true: without it we go on, slower.
@@ -144,6 +147,11 @@ CELERY_BEAT_SCHEDULE = {
     "make-partitions": {
         "task": "notifications.tasks.make_partitions",
         "schedule": timedelta(hours=1),
+    },
+    "resume-mended-accounts": {
+        "task": "notifications.tasks.resume_mended_accounts",
+        "schedule": timedelta(seconds=5),
+        "options": {"expires": 5},
     },
     "forget-expired-idempotency-keys": {
         "task": "notifications.tasks.forget_expired_idempotency_keys",
@@ -277,7 +285,9 @@ PROVIDERS: dict[str, dict[str, Any]] = {
         "BREAKER": None,
     },
 }
-PROVIDER_ROUTES = {
+# By channel: an alias, or tiers of aliases with their weights, the preferred first:
+# [{"twilio": 3, "http": 1}, {"spare": 1}].
+PROVIDER_ROUTES: dict[str, str | list[dict[str, float]]] = {
     "email": "sandbox",
     "sms": "sandbox",
     "push": "sandbox",
@@ -330,6 +340,7 @@ if FCM_SERVICE_ACCOUNT := env.str("FCM_SERVICE_ACCOUNT", default=""):
         "TIMEOUT": 20.0,
     }
     PROVIDER_ROUTES["push"] = "fcm"
+PROVIDER_ROUTES |= env.json("PROVIDER_ROUTES", default={})
 # Whatever is accepted with a test key goes here and nowhere else.
 TEST_PROVIDER = "sandbox"
 

@@ -189,6 +189,7 @@ class DeadLetter(models.Model):
     notification_id = models.UUIDField()
     tenant_id = models.BigIntegerField()
     channel = models.SmallIntegerField(choices=CHANNEL_CHOICES)
+    provider = models.TextField(db_default="", blank=True)
     status = models.TextField(
         choices=[(status.value, status.value) for status in sorted(STUCK)]
     )
@@ -200,7 +201,15 @@ class DeadLetter(models.Model):
     class Meta:
         db_table = "dead_letter"
         indexes = [
-            models.Index(fields=["tenant_id", "delivery_id"], name="dead_letter_tenant")
+            models.Index(
+                fields=["tenant_id", "delivery_id"], name="dead_letter_tenant"
+            ),
+            # who goes on once an account is mended
+            models.Index(
+                fields=["provider", "delivery_id"],
+                condition=Q(reason="account_fault"),
+                name="dead_letter_account_fault",
+            ),
         ]
 
     def __str__(self) -> str:

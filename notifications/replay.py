@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from audit.events import AuditRecord, EventKind
 from audit.recorder import record_events
 from foundation.statements import Cursor, server_cursor
 from notifications import outbox, transitions
+from providers.account_faults import forget_mended, mended_accounts
 
 # In batches: a replay of fifty thousand must not hold its locks for minutes.
 BATCH = 500
@@ -25,7 +27,7 @@ SELECT d.id, d.notification_id, d.tenant_id, d.category,
             WHEN d.maybe_sent AND NOT %(even_if_maybe_sent)s THEN 'maybe_sent'
        END
   FROM unnest(%(ids)s::uuid[]) r(id) JOIN delivery d ON d.id = r.id
- WHERE d.tenant_id = ANY (%(tenant_ids)s)
+ WHERE %(tenant_ids)s::bigint[] IS NULL OR d.tenant_id = ANY (%(tenant_ids)s)
 """
 
 REPLAYED = "replayed"
@@ -35,15 +37,17 @@ UNKNOWN = "unknown"
 def replay(
     delivery_ids: Collection[UUID],
     *,
-    tenant_ids: Collection[int],
+    tenant_ids: Collection[int] | None,
     actor: str,
     even_if_maybe_sent: bool = False,
+    reason: str = REPLAYED,
 ) -> Counter[str]:
     """Take dead and parked deliveries back to pending, due now.
 
-    Only those of the given tenants; opt-outs, expiry and addresses are looked at again
-    in the claim like everybody's. What may have been sent is left out unless asked
-    for, since nobody may get a message twice by accident. Returns how many ended how:
+    Only those of the given tenants (None: of all); opt-outs, expiry and addresses are
+    looked at again in the claim like everybody's. What may have been sent is left out
+    unless asked for, since nobody may get a message twice by accident. Returns how many
+    ended how:
     replayed, expired, maybe_sent, not_stuck, unknown.
     """
     outcome: Counter[str] = Counter()
@@ -57,12 +61,12 @@ def replay(
                 _CANDIDATES,
                 {
                     "ids": batch,
-                    "tenant_ids": list(tenant_ids),
+                    "tenant_ids": None if tenant_ids is None else list(tenant_ids),
                     "even_if_maybe_sent": even_if_maybe_sent,
                 },
             )
             candidates = [Candidate._make(row) for row in cursor.fetchall()]
-            outcome += _replay_batch(cursor, candidates, actor)
+            outcome += _replay_batch(cursor, candidates, actor, reason)
             outcome[UNKNOWN] += len(batch) - len(candidates)
     return +outcome
 
@@ -78,7 +82,7 @@ class Candidate(NamedTuple):
 
 
 def _replay_batch(
-    cursor: Cursor, candidates: Sequence[Candidate], actor: str
+    cursor: Cursor, candidates: Sequence[Candidate], actor: str, reason: str
 ) -> Counter[str]:
     windows = [
         (row.delivery_id, settings.RETRY_POLICIES[row.category]["window"])
@@ -96,7 +100,7 @@ def _replay_batch(
                 actor=actor,
                 notification_id=row.notification_id,
                 delivery_id=row.delivery_id,
-                reason="replayed",
+                reason=reason,
             )
             for row in candidates
             if row.delivery_id in revived
@@ -108,3 +112,45 @@ def _replay_batch(
         if row.delivery_id not in revived
     )
     return Counter({REPLAYED: len(revived)}) + left_out
+
+
+# A claim that began before the account was mended may park a little after that; who is
+# parked later was refused anew.
+_STRAGGLING = timedelta(minutes=1)
+_REMEMBERED = timedelta(minutes=5)
+_PARKED = """
+SELECT delivery_id FROM dead_letter
+ WHERE reason = 'account_fault' AND status = 'parked'
+   AND provider = %s AND delivery_id > %s AND created_at < %s
+ ORDER BY delivery_id LIMIT %s
+"""
+
+
+def resume_mended_accounts() -> int:
+    """Send on what was parked for accounts that are well again; return how many."""
+    with server_cursor() as cursor:
+        forget_mended(cursor, after=_REMEMBERED)
+        mended = mended_accounts(cursor)
+    return sum(_resume(provider, since) for provider, since in mended.items())
+
+
+def _resume(provider: str, mended_at: datetime) -> int:
+    resumed, last = 0, UUID(int=0)
+    while True:
+        with server_cursor() as cursor:
+            before = mended_at + _STRAGGLING
+            cursor.execute(_PARKED, [provider, last, before, BATCH])
+            ids = [row[0] for row in cursor.fetchall()]
+            is_mended = provider in mended_accounts(cursor)
+        if not ids or not is_mended:
+            return resumed
+        last = ids[-1]
+        # What may have been sent was about to be repeated when the account failed.
+        outcome = replay(
+            ids,
+            tenant_ids=None,
+            actor="platform",
+            even_if_maybe_sent=True,
+            reason="account_mended",
+        )
+        resumed += outcome[REPLAYED]

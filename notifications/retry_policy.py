@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from notifications.statuses import DeliveryStatus
-from providers.base import Outcome, Scope, SendResult
+from providers.base import Outcome, SendResult
 from providers.channels import Channel
 from tenants.categories import Category
 
@@ -82,6 +82,10 @@ class NextStep:
 
 
 SENT = NextStep(status=DeliveryStatus.SENT)
+# Not this message's fault: it waits, uncounted, for the account's repair.
+ACCOUNT_FAULT = NextStep(
+    status=DeliveryStatus.PARKED, reason="account_fault", counted=False
+)
 
 
 def next_step(  # noqa: PLR0911 - one answer for each outcome
@@ -95,11 +99,8 @@ def next_step(  # noqa: PLR0911 - one answer for each outcome
             return NextStep(
                 status=DeliveryStatus.FAILED, reason=f"rejected_{result.scope.value}"
             )
-        case Outcome.PERMANENT_ERROR if result.scope is Scope.ACCOUNT:
-            # Not this message's fault: it waits, uncounted, for the account's repair.
-            return NextStep(
-                status=DeliveryStatus.PARKED, reason="account_fault", counted=False
-            )
+        case Outcome.PERMANENT_ERROR if result.is_account_fault:
+            return ACCOUNT_FAULT
         case Outcome.PERMANENT_ERROR:
             return NextStep(
                 status=DeliveryStatus.FAILED, reason=f"permanent_{result.scope.value}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from notifications import partitions
+from notifications import partitions, replay
 from tenants import idempotency
 
 _EXPIRED_KEYS_AT_ONCE = 5000
@@ -14,6 +14,12 @@ _EXPIRED_KEYS_AT_ONCE = 5000
 def make_partitions() -> None:
     """Have the next months' partitions made."""
     partitions.make_partitions()
+
+
+@shared_task
+def resume_mended_accounts() -> None:
+    """Send on what waited for provider accounts that are well again."""
+    replay.resume_mended_accounts()
 
 
 @shared_task

@@ -72,6 +72,7 @@ class Begun(NamedTuple):
     address_sealed: bytes | None
     expires_at: datetime | None
     retry_until: datetime
+    provider: str
     was: str
     was_maybe_sent: bool
     now: datetime
@@ -94,7 +95,7 @@ UPDATE delivery d
    AND d.status IN ('pending', 'sending', 'parked')
 RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
           d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.expires_at,
-          d.retry_until, OLD.status, OLD.maybe_sent, app_now()
+          d.retry_until, d.provider, OLD.status, OLD.maybe_sent, app_now()
 """
 
 
@@ -129,6 +130,21 @@ def clear_maybe_sent(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
     tables: nothing of theirs is there. The rows are those of the claim under way."""
     if delivery_ids:
         cursor.execute(_NOTHING_WAS_SENT, [list(delivery_ids)])
+
+
+_NOTE_PROVIDER = """
+UPDATE delivery d SET provider = r.provider
+  FROM unnest(%s::uuid[], %s::text[]) r(id, provider)
+ WHERE d.id = r.id AND d.status = 'sending'
+"""
+
+
+def note_provider(cursor: Cursor, chosen: Sequence[tuple[UUID, str]]) -> None:
+    """Write down who is about to be called, for whoever might take the claim over: a
+    call that may have succeeded is repeated to the same provider or not at all."""
+    if chosen:
+        ids, providers = zip(*chosen, strict=True)
+        cursor.execute(_NOTE_PROVIDER, [list(ids), list(providers)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,10 +212,10 @@ def settle(cursor: Cursor, arrows: Sequence[Arrow]) -> None:
 
 
 _LIST_STUCK = """
-INSERT INTO dead_letter (delivery_id, notification_id, tenant_id, channel, status,
-                         reason, code, attempt_count)
-SELECT d.id, d.notification_id, d.tenant_id, d.channel, d.status, d.reason, d.code,
-       d.attempt_count
+INSERT INTO dead_letter (delivery_id, notification_id, tenant_id, channel, provider,
+                         status, reason, code, attempt_count)
+SELECT d.id, d.notification_id, d.tenant_id, d.channel, d.provider, d.status, d.reason,
+       d.code, d.attempt_count
   FROM delivery d JOIN unnest(%s::uuid[]) r(id) ON d.id = r.id
 """
 

@@ -53,6 +53,12 @@ class SendResult:
     # What a LocalAdapter wants written together with the settlement.
     item: object | None = None
 
+    @property
+    def is_account_fault(self) -> bool:
+        """Tell whether every other message would be refused as well."""
+        is_permanent = self.outcome is Outcome.PERMANENT_ERROR
+        return is_permanent and self.scope is Scope.ACCOUNT
+
 
 class Verdict(Enum):
     """The outcomes that mean something; the code tables of the adapters hold these."""

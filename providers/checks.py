@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from providers.base import Adapter
 from providers.channels import Channel
 from providers.registry import Account, account, adapter_class
+from providers.routing import parse_route
 
 _KEYS = {
     "BACKEND",
@@ -65,12 +66,15 @@ def check_test_provider(**_: Any) -> list[CheckMessage]:
     ]
 
 
-def _check_route(channel: Channel, alias: str | None) -> CheckMessage | None:
-    if alias is not None and _serves(alias, {channel}):
+def _check_route(channel: Channel, entry: Any) -> CheckMessage | None:
+    if _is_route(entry) and all(
+        _serves(alias, {channel}) for alias in parse_route(entry).providers
+    ):
         return None
     return Error(
-        f"PROVIDER_ROUTES[{channel.key!r}], {alias!r}, does not serve the channel.",
-        hint="Name an alias of PROVIDERS whose adapter lists the channel.",
+        f"PROVIDER_ROUTES[{channel.key!r}], {entry!r}, does not serve the channel.",
+        hint="Name an alias of PROVIDERS whose adapter lists the channel, or several:"
+        " [{alias: weight, ...}, ...], the preferred ones first.",
         id="providers.E004",
     )
 
@@ -121,6 +125,21 @@ def _check_limits(opened: Account) -> Iterator[CheckMessage]:
             " off by TIMEOUT has an unknown outcome.",
             id="providers.E003",
         )
+
+
+def _is_route(entry: Any) -> bool:
+    """Tell whether it is an alias, or tiers of weights above 0, each alias once."""
+    if isinstance(entry, str):
+        return True
+    if not isinstance(entry, list) or not entry:
+        return False
+    if not all(isinstance(tier, dict) and tier for tier in entry):
+        return False
+    weights = [weight for tier in entry for weight in tier.values()]
+    aliases = [alias for tier in entry for alias in tier]
+    return len(set(aliases)) == len(aliases) and all(
+        isinstance(weight, int | float) and weight > 0 for weight in weights
+    )
 
 
 def _serves(alias: str, channels: Collection[Channel]) -> bool:

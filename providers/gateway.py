@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 
@@ -22,26 +22,47 @@ def _no_check() -> None:
     pass
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """Accounts whose breaker is open; of the `probing` ones each needs one call."""
+
+    resting: frozenset[str] = frozenset()
+    probing: frozenset[str] = frozenset()
+
+
 class Gateway:
     """The accounts of one event loop, opened when they are first used."""
 
     def __init__(self) -> None:
         self._open: dict[str, OpenAccount] = {}
+        url, prefix = settings.REDIS_URL, settings.VALKEY_PREFIX
         self._booking = Booking(
-            url=settings.REDIS_URL, expected_workers=settings.EXPECTED_WORKERS
+            url=url, prefix=prefix, expected_workers=settings.EXPECTED_WORKERS
         )
-        self._board = Board(url=settings.REDIS_URL)
+        self._board = Board(url=url, prefix=prefix)
 
     def account(self, alias: str) -> Account:
         """Return the account this loop uses; raise UnknownProvider if there is none."""
         return self._opened(alias).account
 
-    def resting(self) -> Collection[str]:
-        """Name the accounts whose breaker is open; any thread may ask."""
-        opened = list(self._open.items())
-        return {
-            alias for alias, each in opened if each.breaker and each.breaker.is_open
-        }
+    def health(self) -> Health:
+        """Tell which accounts are not to be called now; any thread may ask."""
+        breakers = [
+            (alias, opened.breaker)
+            for alias, opened in list(self._open.items())
+            if opened.breaker is not None
+        ]
+        return Health(
+            resting=frozenset(alias for alias, each in breakers if each.is_resting),
+            probing=frozenset(alias for alias, each in breakers if each.is_probing),
+        )
+
+    def want(self, aliases: Iterable[str]) -> None:
+        """Take note that these would have been called, were they not resting."""
+        for alias in aliases:
+            opened = self._open.get(alias)
+            if opened is not None and opened.breaker is not None:
+                opened.breaker.want()
 
     async def send(
         self,
@@ -49,10 +70,12 @@ class Gateway:
         *,
         alias: str,
         just_before: Callable[[], None] = _no_check,
+        leaves: bool = False,
     ) -> SendResult:
         """Make one attempt: at most PATIENCE to get a turn, then TIMEOUT for the call.
 
         `just_before` is called once the turn is there; what it raises stops the call.
+        Who `leaves` has somewhere else to go and does not wait for an open breaker.
 
         Whatever the provider does is a result. An adapter's exception is a bug in it:
         it passes through, and the outcome of the attempt is unknown.
@@ -63,7 +86,9 @@ class Gateway:
             return Verdict.ACCOUNT_FAULT.result(code="unknown_provider")
         if message.channel not in opened.account.adapter.channels:
             return Verdict.ACCOUNT_FAULT.result(code="channel_not_served")
-        return _storable(await opened.send(message, just_before=just_before))
+        return _storable(
+            await opened.send(message, just_before=just_before, leaves=leaves)
+        )
 
     async def aclose(self) -> None:
         """Close every account; calls in flight must have ended."""

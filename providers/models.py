@@ -1,4 +1,4 @@
-"""Which provider serves whom, and what the sandbox was given."""
+"""Which provider serves whom, which cannot, and what the sandbox was given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from providers.registry import adapter_class
 
 
 class ProviderRoute(models.Model):
-    """A tenant's own provider for a channel, in place of settings.PROVIDER_ROUTES."""
+    """A tenant's own provider for a channel, in place of settings.PROVIDER_ROUTES.
+
+    With several, those of the lowest tier are used, each by its weight; the others
+    stand in while they cannot.
+    """
 
     id = models.BigAutoField(primary_key=True)
     tenant = models.ForeignKey(
@@ -27,12 +31,22 @@ class ProviderRoute(models.Model):
     provider = models.CharField(
         max_length=64, help_text="An alias of settings.PROVIDERS."
     )
+    tier = models.PositiveSmallIntegerField(
+        default=1, help_text="The lowest comes first; a higher one stands in for it."
+    )
+    weight = models.PositiveSmallIntegerField(
+        default=1, help_text="Its part of the traffic, beside others of its tier."
+    )
 
     class Meta:
         db_table = "provider_route"
         constraints = [
             UniqueConstraint(
-                name="provider_route_one_per_channel", fields=["tenant", "channel"]
+                name="provider_route_once_per_channel",
+                fields=["tenant", "channel", "provider"],
+            ),
+            CheckConstraint(
+                name="provider_route_weight_is_positive", condition=Q(weight__gt=0)
             ),
             CheckConstraint(
                 name="provider_route_channel_is_known",
@@ -49,6 +63,27 @@ class ProviderRoute(models.Model):
             raise ValidationError({"provider": "There is no provider of this name."})
         if self.channel not in adapter_class(self.provider).channels:
             raise ValidationError({"provider": "It does not serve this channel."})
+
+
+class AccountFault(models.Model):
+    """An account that refuses us until somebody mends it; written by account_faults.
+
+    Once mended, the row stays until everything that waited for it is on its way.
+    """
+
+    provider = models.CharField(primary_key=True, max_length=64)
+    code = models.TextField(default="", blank=True)
+    first_at = models.DateTimeField(db_default=AppNow())
+    last_at = models.DateTimeField(db_default=AppNow())
+    next_probe_at = models.DateTimeField()
+    probes = models.PositiveIntegerField(db_default=0)
+    mended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "account_fault"
+
+    def __str__(self) -> str:
+        return f"{self.provider}: {self.code}"
 
 
 class SandboxMessage(models.Model):

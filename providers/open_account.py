@@ -17,10 +17,11 @@ from providers.registry import Account
 from providers.turns import Turn, Turns
 from tenants.categories import Priority
 
+BREAKER_OPEN = "breaker_open"
 _REFUSED = {
     Turn.NO_PLACE: "account_busy",
     Turn.NO_PERMIT: "quota",
-    Turn.HELD: "breaker_open",
+    Turn.HELD: BREAKER_OPEN,
 }
 _FAILED = frozenset({Outcome.TRANSIENT_ERROR, Outcome.UNKNOWN})
 
@@ -56,13 +57,19 @@ class OpenAccount:
         )
 
     async def send(
-        self, message: OutboundMessage, *, just_before: Callable[[], None]
+        self,
+        message: OutboundMessage,
+        *,
+        just_before: Callable[[], None],
+        leaves: bool,
     ) -> SendResult:
         """Wait for a turn, check, call; the gateway says what is raised."""
         # A limit of its own: what waited long must not be called with no time left, for
         # a call that is cut short is an unknown outcome.
         begun = time.monotonic()
-        turn = await self.turns.take(message.priority, self._allowance(message))
+        turn = await self.turns.take(
+            message.priority, self._allowance(message), leaves=leaves
+        )
         self._waits[message.priority].observe(time.monotonic() - begun)
         if turn is not Turn.GIVEN:
             # Nothing was tried: no attempt, like every other wait for capacity. It

@@ -49,6 +49,14 @@ def adapter_class(alias: str) -> type[Adapter]:
     return _import_adapter(_entry(alias).get("BACKEND", ""))
 
 
+def may_rest(alias: str) -> bool:
+    """Tell whether calls to the account may be held back; False for an unknown one."""
+    entry = settings.PROVIDERS.get(alias)
+    if entry is None:
+        return False
+    return _breaker(entry, backend=adapter_class(alias)) is not None
+
+
 def account(alias: str) -> Account:
     """Open an account with an adapter of its own; a Gateway keeps it for its loop."""
     entry = _entry(alias)

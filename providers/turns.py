@@ -41,6 +41,8 @@ class Turn(Enum):
 
 @dataclass(slots=True)
 class _Waiter:
+    # Rather goes away than wait while everybody is held back.
+    leaves: bool
     deadline: float
     turn: asyncio.Future[Turn]
 
@@ -93,6 +95,12 @@ class _Line:
             if not waiter.turn.done():
                 waiter.turn.set_result(ended)
 
+    def turn_away_who_leaves(self) -> None:
+        """Let those go who do not wait while the account is held."""
+        for waiter in self.waiting:
+            if waiter.leaves and not waiter.turn.done():
+                waiter.turn.set_result(Turn.HELD)
+
 
 class Turns:
     """The turns of one account on one event loop."""
@@ -125,15 +133,25 @@ class Turns:
         return any(line.is_waited_for for line in self._lines.values())
 
     async def take(
-        self, priority: Priority = Priority.NORMAL, allowance: Allowance | None = None
+        self,
+        priority: Priority = Priority.NORMAL,
+        allowance: Allowance | None = None,
+        *,
+        leaves: bool = False,
     ) -> Turn:
-        """Wait for a turn; whoever is given one has to release it."""
+        """Wait for a turn; whoever is given one has to release it.
+
+        Who `leaves` rather goes elsewhere than wait for a held account.
+        """
+        if leaves and self._let_through == 0:
+            return Turn.HELD
         if self._may_go_on and allowance is None:
             # Without limits nobody waits while there is a place.
             self._free -= 1
             return Turn.GIVEN
         loop = asyncio.get_running_loop()
-        waiter = _Waiter(loop.time() + self._patience, loop.create_future())
+        deadline = loop.time() + self._patience
+        waiter = _Waiter(leaves, deadline, loop.create_future())
         self._line(priority, allowance).waiting.append(waiter)
         if self._next_deadline is None:
             self._next_deadline = loop.call_at(waiter.deadline, self._turn_away)
@@ -160,6 +178,8 @@ class Turns:
     def hold(self) -> None:
         """Give no more turns."""
         self._let_through = 0
+        for line in self._lines.values():
+            line.turn_away_who_leaves()
 
     def let_one_through(self) -> None:
         """Give one turn although the account is held."""
@@ -171,6 +191,11 @@ class Turns:
         """Give turns again."""
         self._let_through = None
         self._go_on()
+
+    @property
+    def has_one_to_let_through(self) -> bool:
+        """Tell whether a held account waits for somebody to let through."""
+        return bool(self._let_through)
 
     @property
     def _may_go_on(self) -> bool:

@@ -9,11 +9,13 @@ from importlib.util import find_spec
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.core.cache import cache
 from django.db import connections
 from django.test.utils import setup_databases
 from django.utils.module_loading import import_string
 from pytest_django import DjangoDbBlocker
+from redis import Redis
 
 from tests.database_clock import Clock, install_clock
 from tests.emptying import empty_tables
@@ -147,3 +149,6 @@ def _forget(request: pytest.FixtureRequest) -> None:
     if {"db", "committed"} & set(request.fixturenames):
         # Not clear(): that would flush what other runs keep in the same Valkey.
         cache.delete_pattern("*")  # type: ignore[attr-defined]  # django-redis' own
+        with Redis.from_url(settings.REDIS_URL) as valkey:
+            for key in valkey.scan_iter(f"{settings.VALKEY_PREFIX}*:{{*}}*"):
+                valkey.delete(key)

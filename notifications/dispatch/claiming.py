@@ -7,7 +7,7 @@ the claim holds no lock for it and the call still follows within milliseconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -17,22 +17,25 @@ from audit.recorder import record_events
 from foundation.failpoints import failpoint
 from foundation.sealing import SealBroken
 from foundation.statements import AWAY, Cursor, server_cursor
+from notifications.dispatch import account_faults
 from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import judge, suppressed
 from notifications.dispatch.settling import ACTOR, Settlement, settle
 from notifications.dispatch.work import Work, load_work
 from notifications.metrics import observe_claim
-from notifications.retry_policy import NextStep
+from notifications.retry_policy import ACCOUNT_FAULT, NextStep
 from notifications.statuses import DeliveryStatus
 from notifications.transitions import (
     BrokenInvariant,
     Fence,
     begin_sending,
     clear_maybe_sent,
+    note_provider,
 )
 from notifications.transport.base import Transport
 from providers.base import OutboundMessage
 from providers.channels import Channel
+from providers.gateway import Health
 from templates.rendering import RenderFailed, render
 
 
@@ -74,7 +77,11 @@ class ClaimFailed(Exception):
 
 
 def claim_batch(
-    transport: Transport, *, room: Mapping[Channel, int], limit: int
+    transport: Transport,
+    *,
+    room: Mapping[Channel, int],
+    limit: int,
+    health: Callable[[], Health],
 ) -> ClaimedBatch:
     """Claim due work and settle at once what may not go out any more."""
     if not transport.fetch(limit=limit):
@@ -90,7 +97,8 @@ def claim_batch(
         fences = transport.claim(cursor, room=room, limit=limit)
         if fences:
             begun = begin_sending(cursor, fences)
-            sendable = _judge_all(cursor, load_work(cursor, begun))
+            works = load_work(cursor, begun, health=health())
+            sendable = _judge_all(cursor, works)
     if tried.error is not None:
         raise ClaimFailed(fences) from tried.error
     if not fences:
@@ -138,11 +146,21 @@ def _judge_all(cursor: Cursor, works: Sequence[Work]) -> list[Work]:
         ],
     )
     judged = [(work, judge(work)) for work in works]
+    judged = account_faults.hold_back(cursor, judged)
     settle(
         cursor,
         [settlement_of(work, step) for work, step in judged if step is not None],
     )
-    return [work for work, step in judged if step is None]
+    sendable = [work for work, step in judged if step is None]
+    note_provider(
+        cursor,
+        [
+            (work.begun.delivery_id, work.provider)
+            for work in sendable
+            if len(work.route) > 1
+        ],
+    )
+    return sendable
 
 
 def _lost_attempt(work: Work) -> AuditRecord:
@@ -173,6 +191,7 @@ def settlement_of(work: Work, step: NextStep) -> Settlement:
         attempt=work.begun.attempt_count + 1,
         step=step,
         expires_at=work.begun.expires_at,
+        provider=work.provider if step is ACCOUNT_FAULT else "",
     )
 
 

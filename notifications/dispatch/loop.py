@@ -158,7 +158,13 @@ class Consumer:
         self._careful = max(self._careful - 1, 0)
         try:
             batch = await self._database.through_outages(
-                partial(claim_batch, self._transport, room=room, limit=limit),
+                partial(
+                    claim_batch,
+                    self._transport,
+                    room=room,
+                    limit=limit,
+                    health=self._gateway.health,
+                ),
                 patience=timedelta(0),
             )
         except BrokenInvariant as broken:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from notifications.dispatch.claiming import Outgoing, settlement_of
@@ -11,8 +12,9 @@ from notifications.dispatch.judging import attempt_of, retry_policy
 from notifications.dispatch.settling import Settlement
 from notifications.retry_policy import SENT, NextStep, next_step
 from notifications.statuses import DeliveryStatus
-from providers.base import LocalAdapter, Outcome, SendResult, Verdict
-from providers.gateway import Gateway
+from providers.base import LocalAdapter, Outcome, Scope, SendResult, Verdict
+from providers.gateway import Gateway, Health
+from providers.open_account import BREAKER_OPEN
 
 # Two processes' clocks never agree to the microsecond: what is this close to the end
 # of its lease is left to whoever takes it over.
@@ -24,6 +26,8 @@ async def send(
 ) -> Settlement:
     """Send unless it is too late, and say what follows from the answer."""
     work = outgoing.work
+    if len(work.route) > 1:
+        gateway.want(alias for alias in work.route if alias != work.provider)
 
     def just_before() -> None:
         call = gateway.account(work.provider).timeout
@@ -34,7 +38,10 @@ async def send(
     try:
         with contained("adapter_failed", passing=(_TooLate,), provider=work.provider):
             result = await gateway.send(
-                outgoing.message, alias=work.provider, just_before=just_before
+                outgoing.message,
+                alias=work.provider,
+                just_before=just_before,
+                leaves=bool(work.alternatives),
             )
     except _TooLate as late:
         return settlement_of(work, late.step)
@@ -45,24 +52,34 @@ async def send(
         tenant_id=work.begun.tenant_id,
         channel=work.channel,
         attempt=outgoing.message.attempt,
-        step=_step_after(result, outgoing, spread=spread),
+        step=_step_after(result, outgoing, health=gateway.health(), spread=spread),
         expires_at=work.begun.expires_at,
         provider=work.provider,
+        is_probe=bool(work.account_fault),
         result=result,
         adapter=adapter if isinstance(adapter, LocalAdapter) else None,
     )
 
 
-def _step_after(result: SendResult, outgoing: Outgoing, *, spread: float) -> NextStep:
+def _step_after(
+    result: SendResult, outgoing: Outgoing, *, health: Health, spread: float
+) -> NextStep:
     if result.outcome is Outcome.ACCEPTED:
         return SENT
     work = outgoing.work
-    return next_step(
-        result,
-        attempt_of(work, now=_now(outgoing)),
-        policy=retry_policy(work.begun.category),
-        spread=spread,
+    attempt = attempt_of(work, now=_now(outgoing))
+    step = next_step(
+        result, attempt, policy=retry_policy(work.begun.category), spread=spread
     )
+    is_refused = result.code == BREAKER_OPEN or (
+        result.outcome is Outcome.TRANSIENT_ERROR and result.scope is Scope.MESSAGE
+    )
+    if is_refused and step.status is DeliveryStatus.PENDING:
+        # Once everybody has been tried it backs off, before the next round.
+        is_round_over = step.counted and attempt.number % len(work.route) == 0
+        if not is_round_over and work.alternatives - health.resting:
+            return replace(step, reason="failed_over", delay=timedelta(0))
+    return step
 
 
 class _TooLate(Exception):

@@ -23,8 +23,10 @@ from notifications.metrics import (
 from notifications.retry_policy import NextStep
 from notifications.statuses import FINISHED, DeliveryStatus
 from notifications.transitions import Arrow, Fence
-from providers.base import LocalAdapter, SendResult
+from providers.account_faults import note_faulty, note_mended
+from providers.base import LocalAdapter, Outcome, SendResult
 from providers.channels import Channel
+from providers.registry import may_rest
 
 ACTOR = "worker"
 
@@ -51,6 +53,8 @@ class Settlement:
     step: NextStep
     expires_at: datetime | None = None
     provider: str = ""
+    # Whether the call was to see if a faulty account is mended.
+    is_probe: bool = False
     result: SendResult | None = None
     adapter: LocalAdapter | None = field(default=None, repr=False)
 
@@ -80,6 +84,7 @@ def settle(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
     transitions.settle(cursor, [_arrow(known, counts) for known in won])
     _persist_items(cursor, won)
     record_events(cursor, [_event(known, owned) for known in settlements])
+    _learn_of_faults(cursor, settlements)
     _observe(settlements, owned)
 
 
@@ -117,12 +122,43 @@ def _persist_items(cursor: Cursor, won: Sequence[Settlement]) -> None:
         adapter.persist(cursor, batch)
 
 
+# What an account that is at fault cannot answer.
+_PROVES_IT_WELL = frozenset({Outcome.ACCEPTED, Outcome.REJECTED})
+
+
+def _learn_of_faults(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
+    """Let accounts rest that refused us and accepted nothing at the same time; call
+    those again whose probe was not refused so."""
+    faults: dict[str, str] = {}
+    well: set[str] = set()
+    mended: set[str] = set()
+    for known in settlements:
+        if known.result is None:
+            continue
+        if known.result.is_account_fault:
+            faults[known.provider] = known.result.code
+        elif known.result.outcome in _PROVES_IT_WELL:
+            well.add(known.provider)
+            if known.is_probe:
+                mended.add(known.provider)
+    note_mended(cursor, mended)
+    note_faulty(
+        cursor,
+        {
+            provider: code
+            for provider, code in faults.items()
+            if provider not in well and may_rest(provider)
+        },
+    )
+
+
 def _event(settlement: Settlement, owned: set[Fence]) -> AuditRecord:
     step, result = settlement.step, settlement.result
     detail: dict[str, object] = {"channel": settlement.channel.key}
     if settlement.provider:
-        detail |= {"provider": settlement.provider, "attempt": settlement.attempt}
+        detail["provider"] = settlement.provider
     if result is not None:
+        detail["attempt"] = settlement.attempt
         detail |= {"outcome": result.outcome.value, "scope": result.scope.value}
         detail |= {"code": result.code} if result.code else {}
         if result.provider_message_id:

@@ -12,10 +12,12 @@ from foundation.statements import Cursor
 from notifications.transitions import Begun, BrokenInvariant, Fence
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
+from providers.account_faults import faulty_accounts
 from providers.base import Adapter, LocalAdapter
 from providers.channels import Channel
+from providers.gateway import Health
 from providers.registry import UnknownProvider, adapter_class
-from providers.routing import RouteTable, load_routes
+from providers.routing import RouteTable, choose, load_routes
 from templates.catalog import PinnedVersion, load_versions
 from tenants import data_keys
 from tenants.categories import Priority
@@ -34,6 +36,12 @@ class Work:
     profile: Profile
     version: PinnedVersion
     provider: str
+    # Everybody who could be called, in this message's order.
+    route: tuple[str, ...]
+    # Of these, who could stand in: nobody once a call may have succeeded.
+    alternatives: frozenset[str] = frozenset()
+    # Why the account refuses us; empty while it does not.
+    account_fault: str = ""
     # None where the settings know no such provider; the gateway says so.
     adapter: type[Adapter] | None
     sealed_content: bytes | None
@@ -89,7 +97,7 @@ SELECT n.id, n.user_id, n.template_version_id, n.locale, n.is_test, n.priority,
 """
 
 
-def load_work(cursor: Cursor, begun: Sequence[Begun]) -> list[Work]:
+def load_work(cursor: Cursor, begun: Sequence[Begun], *, health: Health) -> list[Work]:
     """Load notifications, people, templates and routes of a claimed batch."""
     cursor.execute(_NOTIFICATIONS, [list({row.notification_id for row in begun})])
     notifications: dict[UUID, tuple[str, int, str, bool, int, bytes | None]] = {
@@ -111,11 +119,52 @@ def load_work(cursor: Cursor, begun: Sequence[Begun]) -> list[Work]:
     }
     if unpinned:
         raise BrokenInvariant(unpinned)
-    routes = load_routes({row.tenant_id for row in begun})
+    choice = Choice(
+        load_routes({row.tenant_id for row in begun}),
+        faults=faulty_accounts(cursor),
+        health=health,
+    )
     return [
-        _work(row, notifications[row.notification_id], profiles, versions, routes)
+        _work(row, notifications[row.notification_id], profiles, versions, choice)
         for row in begun
     ]
+
+
+class Choice:
+    """Chooses the provider of each delivery of a batch."""
+
+    def __init__(
+        self, routes: RouteTable, *, faults: Mapping[str, str], health: Health
+    ) -> None:
+        self.faults = faults
+        self._routes = routes
+        self._avoid = {*faults, *health.resting}
+        self._probing = set(health.probing)
+
+    def route(self, begun: Begun, *, is_test: bool) -> tuple[str, ...]:
+        """Return everybody who could be called, in this delivery's order."""
+        route = self._routes.route(
+            tenant_id=begun.tenant_id, channel=Channel(begun.channel), is_test=is_test
+        )
+        return route.order(begun.delivery_id)
+
+    def alternatives(self, begun: Begun, route: tuple[str, ...]) -> frozenset[str]:
+        """Return who could be called instead of the chosen one."""
+        if len(route) == 1 or begun.maybe_sent:
+            return frozenset()
+        return frozenset(route) - self.faults.keys()
+
+    def provider(self, begun: Begun, route: tuple[str, ...]) -> str:
+        """Return whom to call: another than failed, but nobody else once a call may
+        have succeeded, and no second one where a single probe is needed."""
+        if begun.maybe_sent and begun.provider in route:
+            return begun.provider
+        after = begun.provider if begun.attempt_count else ""
+        chosen = choose(route, after=after, avoid=self._avoid)
+        if chosen in self._probing:
+            self._probing.discard(chosen)
+            self._avoid.add(chosen)
+        return chosen
 
 
 def _work(
@@ -123,12 +172,13 @@ def _work(
     notification: tuple[str, int, str, bool, int, bytes | None],
     profiles: Mapping[tuple[int, str], Profile],
     versions: Mapping[int, PinnedVersion],
-    routes: RouteTable,
+    choice: Choice,
 ) -> Work:
     user_id, version_id, locale, is_test, priority, sealed = notification
     channel = Channel(begun.channel)
     profile = profiles[begun.tenant_id, user_id]
-    provider = routes.alias(tenant_id=begun.tenant_id, channel=channel, is_test=is_test)
+    route = choice.route(begun, is_test=is_test)
+    provider = choice.provider(begun, route)
     return Work(
         begun=begun,
         channel=channel,
@@ -139,6 +189,9 @@ def _work(
         profile=profile,
         version=versions[version_id],
         provider=provider,
+        route=route,
+        alternatives=choice.alternatives(begun, route) - {provider},
+        account_fault=choice.faults.get(provider, ""),
         adapter=_adapter(provider),
         sealed_content=sealed,
     )

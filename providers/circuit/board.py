@@ -58,7 +58,9 @@ class Decision:
 class Board:
     """One worker's way to the boards of all accounts; for one event loop."""
 
-    def __init__(self, *, url: str) -> None:
+    def __init__(self, *, url: str, prefix: str = "") -> None:
+        """Begin all keys with `prefix`, where several platforms share a Valkey."""
+        self._prefix = prefix
         self._valkey = valkey.connect(url)
         self._script = self._valkey.register_script(_SCRIPT)
         self._name = uuid4().hex
@@ -71,7 +73,7 @@ class Board:
         A probe that has not been reported after `probe_life` seconds counts as lost.
         """
         is_open, may_probe, ask_again = await self._script(
-            keys=[f"breaker:{{{alias}}}"],
+            keys=[f"{self._prefix}breaker:{{{alias}}}"],
             args=[
                 report.well,
                 report.badly,

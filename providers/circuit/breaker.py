@@ -23,6 +23,7 @@ _CALM_SECONDS = 2.0
 # While it is open: another worker's probe may close it at any time.
 _OPEN_SECONDS = 0.5
 _SETTLING_SECONDS = 1.0
+_WANTED_SECONDS = 5.0
 
 
 class CircuitBreaker:
@@ -57,6 +58,7 @@ class CircuitBreaker:
         self._is_probe_next = False
         self._probe_went = ""
         self._next_own_probe = 0.0
+        self._wanted_until = 0.0
         self._report_at = float("inf")
         self._timer: asyncio.TimerHandle | None = None
         self._reporting: asyncio.Task[None] | None = None
@@ -81,6 +83,20 @@ class CircuitBreaker:
             self._count(number, is_bad=is_bad or is_slow)
             if is_slow:
                 self._on_slow()
+
+    def want(self) -> None:
+        """Take note that somebody would have come, had it not been open."""
+        self._wanted_until = time.monotonic() + _WANTED_SECONDS
+
+    @property
+    def is_resting(self) -> bool:
+        """Tell whether it is no use to come: open, and nobody needed as a probe."""
+        return self.is_open and not self._turns.has_one_to_let_through
+
+    @property
+    def is_probing(self) -> bool:
+        """Tell whether one call is needed as a probe."""
+        return self.is_open and self._turns.has_one_to_let_through
 
     def let_another_probe(self) -> None:
         """Let the next in line try: who had the turn made no call after all."""
@@ -136,11 +152,12 @@ class CircuitBreaker:
 
     async def _report(self) -> None:
         self._count_slow()
+        is_wanted = self._turns.is_waited_for or time.monotonic() < self._wanted_until
         report = Report(
             well=self._well,
             badly=self._badly,
             probe=self._probe_went,
-            wants_probe=self._probe is None and self._turns.is_waited_for,
+            wants_probe=self._probe is None and is_wanted,
         )
         self._well, self._badly, self._probe_went = 0, 0, ""
         try:

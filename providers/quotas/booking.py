@@ -43,8 +43,12 @@ class Booked:
 class Booking:
     """One worker's way to the book; for one event loop."""
 
-    def __init__(self, *, url: str, expected_workers: int) -> None:
-        """Take so many workers for granted until Valkey has said how many there are."""
+    def __init__(self, *, url: str, expected_workers: int, prefix: str = "") -> None:
+        """Take so many workers for granted until Valkey has said how many there are.
+
+        All keys begin with `prefix`, where several platforms share a Valkey.
+        """
+        self._prefix = prefix
         self._valkey = valkey.connect(url)
         self._script = self._valkey.register_script(_BOOK)
         self._name = uuid4().hex
@@ -90,7 +94,7 @@ class Booking:
         asked_at = time.monotonic()
         try:
             answer = await self._script(
-                keys=_keys(allowance),
+                keys=_keys(allowance, self._prefix),
                 args=[
                     self._name,
                     number,
@@ -129,7 +133,7 @@ class Booking:
     async def _ask_whether_back(self) -> None:
         """Write something: a server that is full or read-only is no use either."""
         try:
-            await self._valkey.set("quota:probe", self._name, px=1_000)
+            await self._valkey.set(f"{self._prefix}quota:probe", self._name, px=1_000)
         except valkey.AWAY:
             pass
         else:
@@ -140,11 +144,11 @@ class Booking:
             self._probe = None
 
 
-def _keys(allowance: Allowance) -> list[str]:
+def _keys(allowance: Allowance, prefix: str) -> list[str]:
     """Name what a booking reads and writes; the braces keep it on one node."""
     limits = (limit.name for limit in allowance.limits)
-    prefix = f"quota:{{{allowance.account}}}:"
-    return [prefix + name for name in ("known", "members", "starving", *limits)]
+    account = f"{prefix}quota:{{{allowance.account}}}:"
+    return [account + name for name in ("known", "members", "starving", *limits)]
 
 
 class ServersClock:

@@ -75,7 +75,7 @@ async def broken(stub: HttpStub, gateways: list[Gateway], alias: str) -> None:
     stub.always(Answer(503))
     for _ in range(LEAST):
         await send(gateways[0], alias)
-    await until(lambda: alias in gateways[0].resting())
+    await until(lambda: alias in gateways[0].health().resting)
 
 
 def test_failures_of_one_worker_hold_back_all(settings, alias):
@@ -85,7 +85,7 @@ def test_failures_of_one_worker_hold_back_all(settings, alias):
             for gateway in gateways:
                 await send(gateway, alias)
             await broken(stub, gateways, alias)
-            await until(lambda: all(alias in each.resting() for each in gateways))
+            await until(lambda: all(each.health().resting for each in gateways))
 
     asyncio.run(scenario())
 
@@ -98,7 +98,7 @@ def test_while_it_is_open_one_probe_at_a_time_is_made_by_all_workers_together(
             for gateway in gateways:
                 await send(gateway, alias)
             await broken(stub, gateways, alias)
-            await until(lambda: all(alias in each.resting() for each in gateways))
+            await until(lambda: all(each.health().resting for each in gateways))
             stub.always(Hang())
             before = len(stub.calls)
             waiting = [
@@ -130,7 +130,7 @@ def test_good_probes_close_it_and_who_waited_is_sent(settings, alias):
             stub.always(ACCEPTED)
             results = await asyncio.gather(*waiting)
             assert {result.outcome for result in results} == {"accepted"}
-            await until(lambda: not any(each.resting() for each in gateways))
+            await until(lambda: not any(each.health().resting for each in gateways))
 
     asyncio.run(scenario())
 
@@ -163,7 +163,7 @@ def test_a_provider_that_hangs_is_left_alone_before_its_calls_time_out(settings,
             stub.always(Hang())
             begun = time.monotonic()
             calls = [asyncio.create_task(send(gateway, alias)) for _ in range(20)]
-            await until(lambda: alias in gateway.resting())
+            await until(lambda: alias in gateway.health().resting)
             assert time.monotonic() - begun < 5
             for task in calls:
                 task.cancel()
@@ -196,7 +196,7 @@ def test_answers_that_prove_it_well_never_open_it(settings, alias, answer):
             )
             await board.aclose()
             assert not decision.is_open
-            assert not gateway.resting()
+            assert not gateway.health().resting
 
     asyncio.run(scenario())
 
@@ -208,7 +208,7 @@ def test_few_failures_among_many_good_calls_do_not_open_it(settings, alias):
                 stub.queue(Answer(503) if number % 4 == 0 else ACCEPTED)
                 await send(gateway, alias)
             await asyncio.sleep(0.3)
-            assert not gateway.resting()
+            assert not gateway.health().resting
 
     asyncio.run(scenario())
 

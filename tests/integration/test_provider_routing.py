@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from foundation.ids import new_id
 from providers.channels import Channel
-from providers.routing import forget_routes, load_routes
+from providers.routing import Route, choose, forget_routes, load_routes
 from tests.factories.providers import ProviderRouteFactory
 from tests.factories.tenants import TenantFactory
 
@@ -29,8 +32,13 @@ def routes(settings):
 
 
 def alias(tenant, channel, *, is_test=False):
-    table = load_routes([tenant.id])
-    return table.alias(tenant_id=tenant.id, channel=channel, is_test=is_test)
+    return the_one(load_routes([tenant.id]), tenant.id, channel, is_test=is_test)
+
+
+def the_one(table, tenant_id, channel, *, is_test=False):
+    route = table.route(tenant_id=tenant_id, channel=channel, is_test=is_test)
+    (only,) = route.providers
+    return only
 
 
 def test_tenant_without_routes_takes_the_platforms():
@@ -58,7 +66,7 @@ def test_route_of_one_tenant_is_not_anothers():
 
     table = load_routes([route.tenant_id, other.id])
 
-    assert table.alias(tenant_id=other.id, channel=Channel.SMS, is_test=False) == "http"
+    assert the_one(table, other.id, Channel.SMS) == "http"
 
 
 @pytest.mark.parametrize("channel", Channel)
@@ -91,7 +99,7 @@ def test_tenant_new_to_the_process_is_read(django_assert_num_queries):
     with django_assert_num_queries(1):
         table = load_routes([known.id, new.id])
 
-    assert table.alias(tenant_id=new.id, channel=Channel.EMAIL, is_test=False) == "own"
+    assert the_one(table, new.id, Channel.EMAIL) == "own"
 
 
 def test_changed_route_is_seen_when_the_memory_is_over():
@@ -104,11 +112,62 @@ def test_changed_route_is_seen_when_the_memory_is_over():
     assert alias(route.tenant, Channel.EMAIL) == "smtp"
 
 
-def test_channel_has_one_route():
+def test_channel_has_each_provider_once():
     route = ProviderRouteFactory.create()
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        ProviderRouteFactory.create(tenant=route.tenant, provider="own")
+        ProviderRouteFactory.create(tenant=route.tenant, tier=2)
+
+
+def test_weight_is_not_nothing():
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ProviderRouteFactory.create(weight=0)
+
+
+def test_tiers_of_a_tenant_are_in_order_with_their_weights():
+    route = ProviderRouteFactory.create(channel=Channel.SMS, provider="spare", tier=2)
+    for provider, weight in (("large", 3), ("small", 1)):
+        ProviderRouteFactory.create(
+            tenant=route.tenant, channel=Channel.SMS, provider=provider, weight=weight
+        )
+
+    found = load_routes([route.tenant_id]).route(
+        tenant_id=route.tenant_id, channel=Channel.SMS, is_test=False
+    )
+
+    assert found.tiers == ({"large": 3, "small": 1}, {"spare": 1})
+
+
+def test_weights_decide_who_comes_first_and_tiers_who_stands_in():
+    route = Route(({"large": 3, "small": 1}, {"spare": 1}))
+    orders = Counter(route.order(new_id()) for _ in range(4000))
+
+    assert set(orders) == {("large", "small", "spare"), ("small", "large", "spare")}
+    assert 2800 < orders["large", "small", "spare"] < 3200
+
+
+def test_order_of_a_delivery_never_changes():
+    route = Route(({"one": 1, "two": 1, "three": 1},))
+    delivery_id = new_id()
+
+    assert len({route.order(delivery_id) for _ in range(20)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("after", "avoid", "chosen"),
+    [
+        ("", set(), "a"),
+        ("a", set(), "b"),
+        ("c", set(), "a"),
+        ("", {"a"}, "b"),
+        ("a", {"b"}, "c"),
+        ("a", {"b", "c"}, "a"),
+        ("a", {"a", "b", "c"}, "b"),
+        ("gone", set(), "a"),
+    ],
+)
+def test_choice_goes_on_from_who_failed_and_avoids_whom_it_can(after, avoid, chosen):
+    assert choose(("a", "b", "c"), after=after, avoid=avoid) == chosen
 
 
 def test_channel_must_exist():

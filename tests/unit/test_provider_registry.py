@@ -13,6 +13,7 @@ from providers.email.smtp_connection import Endpoint
 from providers.http import HttpAdapter
 from providers.registry import UnknownProvider, account, adapter_class
 
+ROUTES = {"email": "own", "sms": "own", "push": "own", "in_app": "all"}
 HTTP = {
     "BACKEND": "providers.http.HttpAdapter",
     "OPTIONS": {"url": "https://provider.example/"},
@@ -79,6 +80,15 @@ def test_wrong_account_is_found_at_start(settings, entry, code):
     ("routes", "codes"),
     [
         ({"email": "own", "sms": "own", "push": "own"}, ["providers.E004"]),
+        ({**ROUTES, "email": [{"own": 3}, {"all": 0.5}]}, []),
+        ({**ROUTES, "email": [{"own": 3}, {"nobody": 1}]}, ["providers.E004"]),
+        ({**ROUTES, "email": [{"own": 3}, {"own": 1}]}, ["providers.E004"]),
+        ({**ROUTES, "email": [{"own": 0}]}, ["providers.E004"]),
+        ({**ROUTES, "email": [{"own": "1"}]}, ["providers.E004"]),
+        ({**ROUTES, "email": [{}]}, ["providers.E004"]),
+        ({**ROUTES, "email": []}, ["providers.E004"]),
+        ({**ROUTES, "email": ["own"]}, ["providers.E004"]),
+        ({**ROUTES, "email": 7}, ["providers.E004"]),
         (
             {"email": "own", "sms": "own", "push": "nobody", "in_app": "own"},
             ["providers.E004"] * 2,

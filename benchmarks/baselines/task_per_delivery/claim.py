@@ -44,7 +44,7 @@ UPDATE delivery d
  WHERE d.id = %(id)s AND n.id = d.notification_id
 RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
           d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.expires_at,
-          d.retry_until, OLD.status, OLD.maybe_sent, app_now(),
+          d.retry_until, d.provider, OLD.status, OLD.maybe_sent, app_now(),
           n.user_id, n.template_version_id, n.locale, n.is_test, n.priority, c.sealed,
           r.locale, p.opt_outs,
           (SELECT a.normalised FROM address a
@@ -77,9 +77,10 @@ def work_of(row: Sequence[Any]) -> Work:
     """Put together what BEGIN returned with what the process remembers."""
     begun, rest = Begun._make(row[:_OF_DELIVERY]), _Rest._make(row[_OF_DELIVERY:])
     channel = Channel(begun.channel)
-    provider = load_routes([begun.tenant_id]).alias(
+    route = load_routes([begun.tenant_id]).route(
         tenant_id=begun.tenant_id, channel=channel, is_test=rest.is_test
     )
+    provider = route.providers[0]
     return Work(
         begun=begun,
         channel=channel,
@@ -90,6 +91,7 @@ def work_of(row: Sequence[Any]) -> Work:
         profile=_profile(begun, rest),
         version=load_versions([rest.version_id])[rest.version_id],
         provider=provider,
+        route=route.providers,
         adapter=adapter_class(provider),
         sealed_content=rest.sealed_content,
     )
