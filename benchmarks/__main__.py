@@ -7,13 +7,19 @@ import signal
 import sys
 from types import FrameType
 
-from benchmarks import accept, deliver, quota, relay
+from benchmarks import accept, deliver, isolation, quota, relay
 from benchmarks.environment import wait_until_quiet
 from benchmarks.failure import BenchmarkFailed
 from benchmarks.reporting import report
 from devstack.programs import DevstackError
 
-GOALS = {"accept": accept, "deliver": deliver, "quota": quota, "relay": relay}
+GOALS = {
+    "accept": accept,
+    "deliver": deliver,
+    "isolation": isolation,
+    "quota": quota,
+    "relay": relay,
+}
 QUIET_WITHIN_SECONDS = 180.0
 
 

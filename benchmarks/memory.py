@@ -85,8 +85,10 @@ def summarise(
 
 def _resident(workers: Mapping[str, int]) -> dict[str, float]:
     """Return what each process has in memory, in MB."""
-    sizes = {}
-    for name, pid in workers.items():
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        sizes[name] = pages * _PAGE_BYTES / 1e6
-    return sizes
+    return {name: resident_mb(pid) for name, pid in workers.items()}
+
+
+def resident_mb(pid: int) -> float:
+    """Return what a process has in memory, in MB."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * _PAGE_BYTES / 1e6

@@ -97,12 +97,15 @@ def drain(side: Side, *, ground: Ground, provider: Provider, backlog: int) -> Dr
     )
 
 
-def accept_backlog(ground: Ground, number: int, *, priority: str = "normal") -> None:
-    """Let the platform accept text messages, in a few processes."""
+def accept_backlog(
+    ground: Ground, number: int, *, priority: str = "normal", channel: str = "sms"
+) -> None:
+    """Let the platform accept messages, in a few processes."""
     with crew(folder=ground.crew.folder, environment=ground.environment) as hired:
         processes = [
             hired.start(
-                f"acceptor-{each}", _accepting(number // _ACCEPTORS, priority, ground)
+                f"acceptor-{each}",
+                _accepting(ground, number // _ACCEPTORS, priority, channel),
             )
             for each in range(_ACCEPTORS)
         ]
@@ -119,11 +122,11 @@ def start_workers(side: Side, hired: Crew) -> dict[str, int]:
     }
 
 
-def _accepting(number: int, priority: str, ground: Ground) -> list[str]:
+def _accepting(ground: Ground, number: int, priority: str, channel: str) -> list[str]:
     call = (
         "from benchmarks.backlog import accept_backlog;"
         f" accept_backlog(key={secrets.token_hex(8)!r}, count={number},"
-        f" people={ground.people}, priority={priority!r})"
+        f" people={ground.people}, priority={priority!r}, channel={channel!r})"
     )
     return [*MANAGE, "shell", "--no-imports", "--command", call]
 

@@ -18,10 +18,12 @@ _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Call(NamedTuple):
-    """One call; `at` in seconds of this machine's monotonic clock."""
+    """One call; `at` in seconds of this machine's monotonic clock; `status` is 0
+    where it got no answer."""
 
     delivery_id: UUID
     at: float
+    status: int = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +45,17 @@ class Provider:
         """Return the calls since it was last asked."""
         calls = []
         for line in fetch(self.port, "/messages/received").splitlines():
-            delivery, at = line.split()
-            calls.append(Call(parse_public_id("dlv", delivery), float(at)))
+            delivery, at, status = line.split()
+            identifier = parse_public_id("dlv", delivery)
+            calls.append(Call(identifier, float(at), int(status)))
         return calls
+
+    def behave(
+        self, *, latency: float = 0.0, capacity: float = 0.0, hangs: bool = False
+    ) -> None:
+        """Answer so from now on; see the stub."""
+        asked = f"latency={latency}&capacity={capacity}&hangs={int(hangs)}"
+        fetch(self.port, f"/messages/behave?{asked}")
 
 
 def fetch(port: int, path: str) -> str:
@@ -55,11 +65,11 @@ def fetch(port: int, path: str) -> str:
     return text
 
 
-def start_provider(crew: Crew) -> Provider:
+def start_provider(crew: Crew, name: str = "provider") -> Provider:
     """Start one and return when it answers."""
     port = free_port()
     process = crew.start(
-        "provider", [sys.executable, "-m", "benchmarks.provider_stub", str(port)]
+        name, [sys.executable, "-m", "benchmarks.provider_stub", str(port)]
     )
     provider = Provider(port=port, pid=process.pid)
     crew.wait_until(
