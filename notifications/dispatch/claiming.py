@@ -18,7 +18,7 @@ from foundation.failpoints import failpoint
 from foundation.sealing import SealBroken
 from foundation.statements import AWAY, Cursor, server_cursor
 from notifications.dispatch.containment import contained
-from notifications.dispatch.judging import judge, suppressed
+from notifications.dispatch.judging import judge, retry_windows, suppressed
 from notifications.dispatch.settling import ACTOR, Settlement, settle
 from notifications.dispatch.work import Work, load_work
 from notifications.metrics import observe_claim
@@ -89,7 +89,7 @@ def claim_batch(
     ):
         fences = transport.claim(cursor, room=room, limit=limit)
         if fences:
-            begun = begin_sending(cursor, fences)
+            begun = begin_sending(cursor, fences, retry_windows=retry_windows())
             sendable = _judge_all(cursor, load_work(cursor, begun))
     if tried.error is not None:
         raise ClaimFailed(fences) from tried.error
