@@ -18,6 +18,7 @@ from benchmarks.due_rows import OUTBOX
 from foundation.database_clock import database_now
 from foundation.statements import Cursor, server_cursor
 from notifications import outbox, transitions
+from notifications.dispatch.judging import retry_windows
 from notifications.outbox import LANES, Poll
 from notifications.statuses import DeliveryStatus
 from notifications.transitions import Arrow, Begun
@@ -46,7 +47,9 @@ def _live(lane: outbox.Lane) -> int:
             fences, _ = outbox.poll_and_claim(cursor, poll)
             if not fences:
                 return number
-            begun = transitions.begin_sending(cursor, fences)
+            begun = transitions.begin_sending(
+                cursor, fences, retry_windows=retry_windows()
+            )
         with transaction.atomic(), server_cursor() as cursor:
             _settle(cursor, begun)
         number += len(begun)

@@ -345,7 +345,7 @@ PROVIDER_ROUTES |= env.json("PROVIDER_ROUTES", default={})
 TEST_PROVIDER = "sandbox"
 
 # Per category: exponential back-off with full jitter between `base` and `cap`,
-# until the window that starts with the due date is over or the attempts are used up.
+# until the window that starts with the first claim is over or the attempts are used up.
 RETRY_POLICIES: dict[str, dict[str, Any]] = {
     "otp": {
         "base": timedelta(seconds=1),

@@ -95,7 +95,7 @@ class Delivery(models.Model):
     address_sealed = models.BinaryField(null=True)
     address_key = models.BinaryField()
     expires_at = models.DateTimeField(null=True)
-    # send_at plus the category's retry window; a replay opens a new one.
+    # send_at plus the category's retry window; the first claim opens it, a replay anew.
     retry_until = models.DateTimeField()
     provider = models.TextField(default="", blank=True)
     provider_message_id = models.TextField(default="", blank=True)

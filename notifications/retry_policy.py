@@ -79,6 +79,8 @@ class NextStep:
     delay: timedelta | None = None
     counted: bool = True
     unresolved: bool = False
+    # Opens the retry window anew, for so long from now.
+    retry_window: timedelta | None = None
 
 
 SENT = NextStep(status=DeliveryStatus.SENT)
@@ -181,6 +183,21 @@ def snooze(
         reason="rate_limited",
         delay=_until_expiry(delay, attempt),
         counted=False,
+    )
+
+
+def hold_back(result: SendResult, attempt: Attempt, *, policy: RetryPolicy) -> NextStep:
+    """Wait, uncalled, for quota, for a place, or for an account that rests.
+
+    That uses up nothing, not even time: only its expiry ends a message that we did not
+    try to send.
+    """
+    return NextStep(
+        status=DeliveryStatus.PENDING,
+        reason=result.code,
+        delay=_until_expiry(result.retry_after or policy.base, attempt),
+        counted=False,
+        retry_window=policy.window,
     )
 
 

@@ -241,6 +241,14 @@ def _delivery(header: Header, row: tuple[Any, ...]) -> DeliveryStanding:
     )
 
 
+_WAITS_FOR = {
+    "rate_limited": "quota",
+    "quota": "quota",
+    "account_busy": "provider",
+    "breaker_open": "provider",
+}
+
+
 def _waiting_for(
     header: Header, status: DeliveryStatus, *, reason: str, is_due: bool
 ) -> str:
@@ -252,9 +260,7 @@ def _waiting_for(
             return "worker"
         case DeliveryStatus.PENDING if header.is_future:
             return "schedule"
-        case DeliveryStatus.PENDING if reason == "rate_limited":
-            return "quota"
         case DeliveryStatus.PENDING:
-            return "retry"
+            return _WAITS_FOR.get(reason, "retry")
         case _:
             return ""

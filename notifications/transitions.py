@@ -8,11 +8,13 @@ concurrent update PostgreSQL 18's re-check of such a CTE can lose rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
+
+import orjson
 
 from foundation.statements import Cursor
 from notifications.statuses import STUCK, UNFINISHED, DeliveryStatus
@@ -84,12 +86,17 @@ class Begun(NamedTuple):
 
 
 # A take-over from an expired `sending` counts the lost attempt, and its outcome is
-# unknown for ever.
+# unknown for ever. The retry window opens with the first claim: were it counted from
+# the due date, an outage of ours would use it up, and the first refusal for want of
+# quota would be the end of what nobody had ever tried to send.
 _BEGIN_SENDING = """
 UPDATE delivery d
    SET status = 'sending', claim_count = r.n, updated_at = app_now(),
        maybe_sent = d.maybe_sent OR d.status = 'sending',
-       attempt_count = d.attempt_count + (d.status = 'sending')::int
+       attempt_count = d.attempt_count + (d.status = 'sending')::int,
+       retry_until = CASE WHEN d.claim_count = 0
+                          THEN app_now() + (%s::jsonb ->> d.category)::interval
+                          ELSE d.retry_until END
   FROM unnest(%s::uuid[], %s::int[]) r(id, n)
  WHERE d.id = r.id AND d.claim_count = r.n - 1
    AND d.status IN ('pending', 'sending', 'parked')
@@ -99,14 +106,22 @@ RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.cate
 """
 
 
-def begin_sending(cursor: Cursor, fences: Sequence[Fence]) -> list[Begun]:
+def begin_sending(
+    cursor: Cursor,
+    fences: Sequence[Fence],
+    *,
+    retry_windows: Mapping[str, timedelta],
+) -> list[Begun]:
     """Follow won claims: pending to sending, or take over an expired sending.
 
     A parked delivery comes back here when it is due, that is, at its expiry.
+    `retry_windows` has one for each category.
     """
+    windows = {key: f"{span.total_seconds()} s" for key, span in retry_windows.items()}
     cursor.execute(
         _BEGIN_SENDING,
         [
+            orjson.dumps(windows).decode(),
             [fence.delivery_id for fence in fences],
             [fence.claim_count for fence in fences],
         ],
@@ -160,6 +175,7 @@ class Arrow:
     provider_message_id: str = ""
     reason: str = ""
     code: str = ""
+    retry_window: timedelta | None = None
 
 
 _SETTLE = """
@@ -167,6 +183,7 @@ UPDATE delivery d
    SET status = r.status, claim_count = r.next_count,
        attempt_count = d.attempt_count + r.counted::int,
        maybe_sent = d.maybe_sent OR r.unresolved,
+       retry_until = coalesce(app_now() + r.retry_window, d.retry_until),
        provider = coalesce(nullif(r.provider, ''), d.provider),
        provider_message_id = coalesce(nullif(r.message_id, ''), d.provider_message_id),
        reason = r.reason, updated_at = app_now(),
@@ -175,9 +192,9 @@ UPDATE delivery d
        finished_at = CASE WHEN r.status NOT IN ('pending', 'parked')
                           THEN app_now() END
   FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::text[], %s::bool[], %s::bool[],
-              %s::text[], %s::text[], %s::text[], %s::text[])
+              %s::text[], %s::text[], %s::text[], %s::text[], %s::interval[])
        r(id, own_count, next_count, status, counted, unresolved, provider,
-         message_id, reason, code)
+         message_id, reason, code, retry_window)
  WHERE d.id = r.id AND d.status = 'sending' AND d.claim_count = r.own_count
 RETURNING d.id
 """
@@ -200,6 +217,7 @@ def settle(cursor: Cursor, arrows: Sequence[Arrow]) -> None:
             [arrow.provider_message_id for arrow in arrows],
             [arrow.reason for arrow in arrows],
             [arrow.code for arrow in arrows],
+            [arrow.retry_window for arrow in arrows],
         ],
     )
     _require(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from uuid import UUID
 
 import orjson
 from django.http import HttpResponse
@@ -18,16 +17,21 @@ from foundation.statements import server_cursor
 from notifications.acceptance.accept import Accepted, accept
 from notifications.acceptance.submission import Caller
 from notifications.cancellation import (
+    Asker,
+    Cancelled,
     CancelledTooLate,
     CancelResult,
-    ChannelResult,
+    ReferencePage,
     cancel,
+    cancel_page,
 )
 from notifications.metrics import observe_acceptance
 from notifications.serializers.body import decode_body, to_submission
 from notifications.serializers.documented import (
     AcceptedSerializer,
+    CancelledPageSerializer,
     CancelledSerializer,
+    CancelReferenceSerializer,
     CancelSerializer,
     ListQuerySerializer,
     NotificationDetailSerializer,
@@ -129,7 +133,7 @@ def _submit(request: Request) -> Accepted:
     submitter = Caller(
         tenant_id=principal.tenant_id,
         actor=principal.actor,
-        is_test=isinstance(principal, ServicePrincipal) and principal.is_test,
+        is_test=_is_test(request),
     )
     return accept(caller=submitter, submission=submission)
 
@@ -177,17 +181,14 @@ class CancelView(APIView):
         """Stop what is pending; 409 where nothing could be stopped any more."""
         identifier = parse_public_id("ntf", notification_id)
         CancelSerializer(data=request.data).is_valid(raise_exception=True)
-        principal = caller(request)
+        asker = _asker(request)
 
         def work() -> StoredResponse:
             with server_cursor() as cursor:
-                results = cancel(
-                    cursor,
-                    tenant_id=principal.tenant_id,
-                    notification_id=identifier,
-                    actor=principal.actor,
-                )
-            return _cancel_answer(identifier, results)
+                cancelled = cancel(cursor, asker=asker, notification_id=identifier)
+            results = {known.result for known in cancelled.channels}
+            status = 200 if results - {CancelResult.TOO_LATE} else CONFLICT
+            return answer(status, _cancelled_body(cancelled), resource=identifier)
 
         response = answer_once(request, work=work, required=False)
         if response.status_code == CONFLICT:
@@ -199,24 +200,77 @@ class CancelView(APIView):
 CONFLICT = 409
 
 
-def _cancel_answer(identifier: UUID, results: list[ChannelResult]) -> StoredResponse:
-    stopped = any(known.result is not CancelResult.TOO_LATE for known in results)
-    return answer(
-        200 if stopped else CONFLICT,
-        {
-            "notification_id": public_id("ntf", identifier),
-            "channels": [
-                {
-                    "delivery_id": public_id("dlv", known.delivery_id),
-                    "channel": known.channel.key,
-                    "result": known.result.value,
-                    "status": known.status.value,
-                }
-                for known in results
-            ],
-        },
-        resource=identifier,
+class CancelReferenceView(APIView):
+    """Stop everything of one reference."""
+
+    authentication_classes = [ApiKeyAuthentication]
+    permission_classes = [HasScope]
+    required_scope = Scope.NOTIFICATIONS_CANCEL
+    serializer_class = CancelledPageSerializer
+
+    @extend_schema(
+        operation_id="cancel_notifications_of_reference",
+        parameters=[IDEMPOTENCY_KEY],
+        request=CancelReferenceSerializer,
+        responses=CancelledPageSerializer,
     )
+    def post(self, request: Request) -> HttpResponse:
+        """Stop what is pending under a reference, a page at a time, oldest first.
+
+        Each page is a request and, where keys are used, has a key of its own; go on
+        with `next_cursor` until it is null. Then everything has been met that was
+        accepted before the first page was asked for. An unknown reference has an empty
+        page. A test key stops test notifications alone; a page may hold fewer than
+        `limit` and still have a `next_cursor`.
+        """
+        asked = CancelReferenceSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        asker, chosen = _asker(request), asked.validated_data
+        # A cursor is good for the reference that it was given out for.
+        scope = ("cancel", asker.tenant_id, chosen["reference"])
+        after = chosen.get("cursor")
+        page = ReferencePage(
+            reference=chosen["reference"],
+            after=None if after is None else decode_cursor(scope, after),
+            limit=chosen["limit"],
+            only_test=_is_test(request),
+        )
+
+        def work() -> StoredResponse:
+            with server_cursor() as cursor:
+                items, last = cancel_page(cursor, asker=asker, page=page)
+            body = {
+                "items": [_cancelled_body(item) for item in items],
+                "next_cursor": encode_cursor(scope, last) if last else None,
+            }
+            return answer(200, body)
+
+        return answer_once(request, work=work, required=False)
+
+
+def _asker(request: Request) -> Asker:
+    principal = caller(request)
+    return Asker(tenant_id=principal.tenant_id, actor=principal.actor)
+
+
+def _is_test(request: Request) -> bool:
+    principal = caller(request)
+    return isinstance(principal, ServicePrincipal) and principal.is_test
+
+
+def _cancelled_body(cancelled: Cancelled) -> dict[str, object]:
+    return {
+        "notification_id": public_id("ntf", cancelled.notification_id),
+        "channels": [
+            {
+                "delivery_id": public_id("dlv", known.delivery_id),
+                "channel": known.channel.key,
+                "result": known.result.value,
+                "status": known.status.value,
+            }
+            for known in cancelled.channels
+        ],
+    }
 
 
 def _standing_body(standing: Standing) -> dict[str, object]:

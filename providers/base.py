@@ -50,6 +50,8 @@ class SendResult:
     code: str = ""
     retry_after: timedelta | None = None
     provider_message_id: str = ""
+    # False where the message was held back and the provider knows nothing of it.
+    is_called: bool = True
     # What a LocalAdapter wants written together with the settlement.
     item: object | None = None
 

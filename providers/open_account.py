@@ -74,9 +74,11 @@ class OpenAccount:
         if turn is not Turn.GIVEN:
             # Nothing was tried: no attempt, like every other wait for capacity. It
             # stays away for as long again, and does not go round in the tables.
-            patience = self.account.patience
-            return Verdict.RATE_LIMITED.result(
-                code=_REFUSED[turn], retry_after=patience
+            return SendResult(
+                outcome=Outcome.RATE_LIMITED,
+                code=_REFUSED[turn],
+                retry_after=self.account.patience,
+                is_called=False,
             )
         is_called = False
         try:

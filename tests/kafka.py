@@ -1,4 +1,4 @@
-"""Topics of a test's own on the run's broker, and a relay and consumers over them."""
+"""Topics of a test's own on the run's broker, and relays and consumers to run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -34,6 +34,8 @@ from tests.embedded_stack import NEEDS_KAFKA
 
 LAYOUT = Layout(partitions=2, replication=1, retention_hours=1, min_insync_replicas=1)
 DEADLINE_SECONDS = 60.0
+
+Running = Callable[..., AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +96,24 @@ def consuming(subscription: Subscription = ALL) -> Iterator[None]:
 
     with in_threads(stop, consume):
         yield
+
+
+@pytest.fixture(params=["postgres", "kafka"])
+def running(request: pytest.FixtureRequest) -> Running:
+    """Return a context in which everything runs that the transport needs."""
+    if request.param == "kafka":
+        request.getfixturevalue("kafka")
+
+    @contextmanager
+    def run(consumers: int = 1, of: Subscription = ALL) -> Iterator[None]:
+        with ExitStack() as stack:
+            if request.param == "kafka":
+                stack.enter_context(relaying(*of.priorities))
+            for _ in range(consumers):
+                stack.enter_context(consuming(of))
+            yield
+
+    return run
 
 
 @contextmanager

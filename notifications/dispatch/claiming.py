@@ -19,7 +19,7 @@ from foundation.sealing import SealBroken
 from foundation.statements import AWAY, Cursor, server_cursor
 from notifications.dispatch import account_faults
 from notifications.dispatch.containment import contained
-from notifications.dispatch.judging import judge, suppressed
+from notifications.dispatch.judging import judge, retry_windows, suppressed
 from notifications.dispatch.settling import ACTOR, Settlement, settle
 from notifications.dispatch.work import Work, load_work
 from notifications.metrics import observe_claim
@@ -96,7 +96,7 @@ def claim_batch(
     ):
         fences = transport.claim(cursor, room=room, limit=limit)
         if fences:
-            begun = begin_sending(cursor, fences)
+            begun = begin_sending(cursor, fences, retry_windows=retry_windows())
             works = load_work(cursor, begun, health=health())
             sendable = _judge_all(cursor, works)
     if tried.error is not None:

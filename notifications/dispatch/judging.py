@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 
 from django.conf import settings
@@ -19,6 +19,11 @@ from tenants.categories import Category
 def retry_policy(category: str) -> RetryPolicy:
     """Return the category's policy of the settings."""
     return RetryPolicy(**settings.RETRY_POLICIES[category])
+
+
+def retry_windows() -> dict[str, timedelta]:
+    """Return for how long each category is tried again."""
+    return {each: retry_policy(each).window for each in settings.RETRY_POLICIES}
 
 
 def attempt_of(work: Work, *, now: datetime) -> Attempt:

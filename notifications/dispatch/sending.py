@@ -10,7 +10,7 @@ from notifications.dispatch.claiming import Outgoing, settlement_of
 from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import attempt_of, retry_policy
 from notifications.dispatch.settling import Settlement
-from notifications.retry_policy import SENT, NextStep, next_step
+from notifications.retry_policy import SENT, NextStep, hold_back, next_step
 from notifications.statuses import DeliveryStatus
 from providers.base import LocalAdapter, Outcome, Scope, SendResult, Verdict
 from providers.gateway import Gateway, Health
@@ -68,17 +68,21 @@ def _step_after(
         return SENT
     work = outgoing.work
     attempt = attempt_of(work, now=_now(outgoing))
-    step = next_step(
-        result, attempt, policy=retry_policy(work.begun.category), spread=spread
-    )
-    is_refused = result.code == BREAKER_OPEN or (
-        result.outcome is Outcome.TRANSIENT_ERROR and result.scope is Scope.MESSAGE
-    )
-    if is_refused and step.status is DeliveryStatus.PENDING:
+    policy = retry_policy(work.begun.category)
+    if not result.is_called:
+        step = hold_back(result, attempt, policy=policy)
+        moves_on = result.code == BREAKER_OPEN
+    else:
+        step = next_step(result, attempt, policy=policy, spread=spread)
         # Once everybody has been tried it backs off, before the next round.
-        is_round_over = step.counted and attempt.number % len(work.route) == 0
-        if not is_round_over and work.alternatives - health.resting:
-            return replace(step, reason="failed_over", delay=timedelta(0))
+        moves_on = (
+            result.outcome is Outcome.TRANSIENT_ERROR
+            and result.scope is Scope.MESSAGE
+            and step.status is DeliveryStatus.PENDING
+            and attempt.number % len(work.route) != 0
+        )
+    if moves_on and work.alternatives - health.resting:
+        return replace(step, reason="failed_over", delay=timedelta(0))
     return step
 
 

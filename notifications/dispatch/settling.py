@@ -109,6 +109,7 @@ def _arrow(settlement: Settlement, counts: dict[UUID, int]) -> Arrow:
         provider_message_id=result.provider_message_id if result else "",
         reason=step.reason,
         code=result.code if result else "",
+        retry_window=step.retry_window,
     )
 
 
@@ -157,7 +158,7 @@ def _event(settlement: Settlement, owned: set[Fence]) -> AuditRecord:
     detail: dict[str, object] = {"channel": settlement.channel.key}
     if settlement.provider:
         detail["provider"] = settlement.provider
-    if result is not None:
+    if result is not None and result.is_called:
         detail["attempt"] = settlement.attempt
         detail |= {"outcome": result.outcome.value, "scope": result.scope.value}
         detail |= {"code": result.code} if result.code else {}
@@ -189,7 +190,9 @@ def _event_kind(settlement: Settlement, owned: set[Fence]) -> EventKind:
 def observe_answers(settlements: Sequence[Settlement]) -> None:
     """Count what providers answered, whatever becomes of the settling."""
     answers = Counter(
-        (known.channel, known.result.outcome) for known in settlements if known.result
+        (known.channel, known.result.outcome)
+        for known in settlements
+        if known.result and known.result.is_called
     )
     for (channel, outcome), number in answers.items():
         observe_attempts(channel=channel.key, outcome=outcome.value, number=number)

@@ -167,7 +167,7 @@ class DeliverySerializer(serializers.Serializer[Any]):
     channel = serializers.ChoiceField(CHANNELS)
     status = serializers.ChoiceField(DELIVERY_STATUSES)
     waiting_for = serializers.ChoiceField(
-        ["", "schedule", "worker", "retry", "quota", "operator"],
+        ["", "schedule", "worker", "retry", "quota", "provider", "operator"],
         help_text="What an unfinished delivery waits for.",
     )
     next_attempt_at = serializers.DateTimeField(allow_null=True)
@@ -234,3 +234,25 @@ class ChannelResultSerializer(serializers.Serializer[Any]):
 class CancelledSerializer(serializers.Serializer[Any]):
     notification_id = serializers.CharField()
     channels = ChannelResultSerializer(many=True)
+
+
+class CancelReferenceSerializer(CancelSerializer):
+    """Which notifications to cancel: a page of those with a reference."""
+
+    reference = StrictCharField(
+        max_length=limits.LONGEST_REFERENCE,
+        help_text="As it was given with the notifications.",
+    )
+    cursor = StrictCharField(
+        required=False,
+        allow_null=True,
+        help_text="The next_cursor of the page before, of the same reference.",
+    )
+    limit = StrictIntegerField(
+        min_value=1, max_value=500, default=100, help_text="Notifications in a page."
+    )
+
+
+class CancelledPageSerializer(serializers.Serializer[Any]):
+    items = CancelledSerializer(many=True)
+    next_cursor = serializers.CharField(allow_null=True)

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
-
-import pytest
 
 from notifications.transport.base import Subscription
 from providers.channels import Channel
 from tenants.categories import Priority
 from tests.acme import ALL, Api, deliveries, query, sandbox_calls
 from tests.database_clock import Clock
-from tests.kafka import consuming, is_all_finished, relaying, wait_until
-
-Running = Callable[..., AbstractContextManager[None]]
-
-
-@pytest.fixture(params=["postgres", "kafka"])
-def running(request: pytest.FixtureRequest) -> Running:
-    """Return a context in which everything runs that the transport needs."""
-    if request.param == "kafka":
-        request.getfixturevalue("kafka")
-
-    @contextmanager
-    def run(consumers: int = 1, of: Subscription = ALL) -> Iterator[None]:
-        with ExitStack() as stack:
-            if request.param == "kafka":
-                stack.enter_context(relaying(*of.priorities))
-            for _ in range(consumers):
-                stack.enter_context(consuming(of))
-            yield
-
-    return run
-
+from tests.kafka import Running, is_all_finished, wait_until
 
 CHANNELS = ["email", "sms", "push", "in_app"]
 NORMAL_EMAIL = Subscription(

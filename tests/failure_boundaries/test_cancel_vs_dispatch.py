@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from django.test import Client
 
+from foundation.ids import parse_public_id
 from tests.acme import Api, deliveries, query, run_together, sandbox_calls
 from tests.factories.tenants import TenantFactory, api_key, authorization
 from tests.failure_boundaries.test_outbox_retry import wait_until_stopped
@@ -47,6 +48,32 @@ def test_what_answered_cancelled_is_never_sent(api, consume):
             assert result == "too_late"
             assert (delivery["status"], calls) == ("sent", 1)
     assert seen.total() == 25
+
+
+def test_what_a_reference_answered_cancelled_is_never_sent(api, consume):
+    """Page by page, while a consumer is at the same notifications."""
+    for number in range(60):
+        api.accept(
+            idempotency_key=f"race-{number}", reference="r", channels=["email", "sms"]
+        )
+    canceller = Api(Client(), api.headers)
+    told: dict[str, str] = {}
+
+    def cancel_all() -> None:
+        body = {"reference": "r", "limit": 7}
+        while "cursor" not in body or body["cursor"]:
+            page = canceller.post("/v1/notifications/cancel", body).json()
+            for item in page["items"]:
+                for known in item["channels"]:
+                    told[known["delivery_id"]] = known["result"]
+            body["cursor"] = page["next_cursor"]
+
+    assert run_together(cancel_all, consume) == [None, None]
+
+    assert len(told) == 120
+    for delivery_id, result in told.items():
+        calls = len(sandbox_calls(parse_public_id("dlv", delivery_id)))
+        assert (result, calls) in {("cancelled", 0), ("too_late", 1)}
 
 
 def test_cancel_before_the_claim_stops_every_channel(api, consume):

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from providers.base import SendResult, Verdict
+from providers.base import SendResult
 from providers.channels import Channel
 from providers.circuit.board import Board, BreakerPolicy, Report
 from providers.gateway import Gateway
@@ -217,9 +217,10 @@ def test_a_held_call_is_no_attempt_and_stays_away_as_long_as_it_waited(settings,
     async def scenario():
         async with provider(settings, alias, PATIENCE=0.2) as (stub, [gateway]):
             await broken(stub, [gateway], alias)
-            assert await send(gateway, alias) == Verdict.RATE_LIMITED.result(
-                code="breaker_open", retry_after=timedelta(seconds=0.2)
-            )
+            result = await send(gateway, alias)
+            assert not result.is_called
+            assert (result.outcome, result.code) == ("rate_limited", "breaker_open")
+            assert result.retry_after == timedelta(seconds=0.2)
 
     asyncio.run(scenario())
 

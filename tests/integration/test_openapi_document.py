@@ -84,6 +84,8 @@ def test_answers_are_what_the_document_says(api, consume):
         api.get("/v1/notifications", limit=1, status="completed", user_id="usr_an"),
         api.get(one),
         api.post(f"{one}/cancel"),
+        api.post("/v1/notifications/cancel", {"reference": "r"}),
+        api.post("/v1/notifications/cancel", {"reference": "nothing", "limit": 1}),
         api.get("/v1/sandbox/messages"),
         api.get(f"{USER}/inbox"),
         api.post(f"{USER}/inbox/{message}/read"),

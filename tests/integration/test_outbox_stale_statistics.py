@@ -11,7 +11,17 @@ import psycopg
 import pytest
 
 from foundation.statements import Cursor, server_cursor
-from notifications.outbox import Lane, Poll, Redate, Taken, lock_owned, redate, take
+from notifications.outbox import (
+    Lane,
+    Poll,
+    Redate,
+    Taken,
+    delete,
+    lock,
+    lock_owned,
+    redate,
+    take,
+)
 from notifications.published import claim_published, record_published
 from providers.channels import Channel
 from tenants.categories import Priority
@@ -43,6 +53,11 @@ def taken(committed: None, owner: psycopg.Connection) -> Generator[list[Taken]]:
     owner.execute("TRUNCATE outbox")
 
 
+def delete_all(cursor: Cursor, rows: list[Taken]) -> int:
+    delete(cursor, [row.delivery_id for row in rows])
+    return len(rows)
+
+
 BY_FENCE: Mapping[str, Callable[[Cursor, list[Taken]], object]] = {
     "record_published": lambda cursor, rows: record_published(
         cursor, rows, horizon=MINUTE
@@ -53,6 +68,8 @@ BY_FENCE: Mapping[str, Callable[[Cursor, list[Taken]], object]] = {
     "lock_owned": lambda cursor, rows: len(
         lock_owned(cursor, [row.fence for row in rows])
     ),
+    "delete": delete_all,
+    "lock": lambda cursor, rows: len(lock(cursor, [row.delivery_id for row in rows])),
     "redate": lambda cursor, rows: len(
         redate(cursor, [Redate(delivery_id=row.delivery_id) for row in rows])
     ),

@@ -30,6 +30,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     },
     ("put", "/v1/users/{user_id}/notification-preferences"): {"opt_outs": ["email"]},
     ("post", "/v1/notifications"): submission(),
+    ("post", "/v1/notifications/cancel"): {"reference": "canary-reference"},
 }
 CALLS: list[tuple[str, Any]] = [
     (method, route) for route in api_routes() for method in sorted(route.methods)

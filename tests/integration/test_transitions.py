@@ -24,7 +24,8 @@ def at(status):
 
 
 def begin(cursor, delivery_id):
-    transitions.begin_sending(cursor, [Fence(delivery_id, OWN + 1)])
+    fence = Fence(delivery_id, OWN + 1)
+    transitions.begin_sending(cursor, [fence], retry_windows={})
 
 
 def settle_to(target):

@@ -108,9 +108,9 @@ def test_call_that_got_no_slot_was_not_sent():
 
     result, adapter = asyncio.run(scenario())
 
-    assert result == Verdict.RATE_LIMITED.result(
-        code="account_busy", retry_after=timedelta(seconds=0.05)
-    )
+    assert not result.is_called
+    assert (result.outcome, result.code) == ("rate_limited", "account_busy")
+    assert result.retry_after == timedelta(seconds=0.05)
     assert adapter.most_waiting == 0
 
 
