@@ -44,7 +44,8 @@ test: $(DEV) ## the whole test suite (ARGS="…" goes to pytest)
 .PHONY: faults
 faults: $(DEV) ## long failure tests, one at a time; they tell what they measured
 	@LOG_LEVEL=ERROR $(BIN)/pytest -m "" --capture=no $(FAULTS) $(ARGS)
-FAULTS = $(addprefix tests/failure_boundaries/,test_kafka_processes.py test_kafka_wipe.py)
+FAULTS = $(addprefix tests/failure_boundaries/,test_kafka_processes.py test_kafka_wipe.py \
+  test_many_cancels.py test_many_opt_outs.py test_many_duplicates.py)
 
 .PHONY: check
 check: $(DEV) ## format, lint, types, import contracts, migrations, settings, structure

@@ -3,8 +3,9 @@ and one for text messages that is going to be in trouble."""
 
 from __future__ import annotations
 
+from config.env import env
 from config.settings import *  # noqa: F403
-from config.settings import PROVIDER_ROUTES, PROVIDERS, env
+from config.settings import PROVIDER_ROUTES, PROVIDERS
 
 RATE = env.float("ISOLATION_RATE", default=300.0)
 TIMEOUT = 30.0

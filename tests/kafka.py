@@ -86,12 +86,12 @@ def relaying(*priorities: Priority) -> Iterator[None]:
 
 
 @contextmanager
-def consuming(subscription: Subscription = ALL) -> Iterator[None]:
+def consuming(subscription: Subscription = ALL, *, window: int = 50) -> Iterator[None]:
     """Run a consumer in a thread meanwhile."""
     stop = Stop()
 
     def consume() -> None:
-        consumer = build_consumer(subscription, stop=stop, window=50)
+        consumer = build_consumer(subscription, stop=stop, window=window)
         asyncio.run(consumer.run())
 
     with in_threads(stop, consume):

@@ -19,7 +19,12 @@ from foundation.sealing import SealBroken
 from foundation.statements import AWAY, Cursor, server_cursor
 from notifications.dispatch import account_faults
 from notifications.dispatch.containment import contained
-from notifications.dispatch.judging import judge, retry_windows, suppressed
+from notifications.dispatch.judging import (
+    judge,
+    judge_again,
+    retry_windows,
+    suppressed,
+)
 from notifications.dispatch.settling import ACTOR, Settlement, settle
 from notifications.dispatch.work import Work, load_work
 from notifications.metrics import observe_claim
@@ -112,7 +117,11 @@ def _prepare_all(
     works: Sequence[Work], *, claimed_at: float, size: int
 ) -> ClaimedBatch:
     batch = ClaimedBatch(size=size)
+    stopped = judge_again(works)
     for work in works:
+        if work.fence in stopped:
+            batch.unsendable.append(settlement_of(work, stopped[work.fence]))
+            continue
         try:
             message = _message_or_unsendable(work)
         except Unsendable as unsendable:

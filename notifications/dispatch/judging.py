@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 
 from django.conf import settings
 
+from notifications.dispatch.containment import contained
 from notifications.dispatch.work import Work
 from notifications.retry_policy import Attempt, NextStep, RetryPolicy, after_unknown
 from notifications.statuses import DeliveryStatus
+from notifications.transitions import Fence
 from preferences.policy import Verdict, decide
+from preferences.profile import Profile
+from preferences.profiles import load_profiles
 from tenants.categories import Category
 
 
@@ -52,8 +57,41 @@ def judge(work: Work) -> NextStep | None:
         return NextStep(status=DeliveryStatus.EXPIRED, reason="expired", counted=False)
     if begun.is_taken_over and (lost := _after_lost_attempt(work)) is not None:
         return lost
+    return _judge_policy(work, work.profile)
+
+
+_POLICY_UNREAD = NextStep(
+    status=DeliveryStatus.PENDING,
+    reason="policy_unread",
+    delay=timedelta(seconds=1),
+    counted=False,
+)
+
+
+def judge_again(works: Sequence[Work]) -> dict[Fence, NextStep]:
+    """Ask policy once more behind the COMMIT of the claim; return whom it stops.
+
+    The claim looked a moment before it was committed. What was committed in between
+    came before the claim all the same, and only a look from behind it is sure to see
+    that. Where the look fails, nothing has been sent: all of it is put off.
+    """
+    if not works:
+        return {}
+    people = {(work.begun.tenant_id, work.user_id) for work in works}
+    with contained("policy_unread", size=len(works)) as tried:
+        profiles = load_profiles(people, channels=())
+    if tried.error is not None:
+        return dict.fromkeys((work.fence for work in works), _POLICY_UNREAD)
+    steps = {
+        work.fence: _judge_policy(work, profiles[work.begun.tenant_id, work.user_id])
+        for work in works
+    }
+    return {fence: step for fence, step in steps.items() if step is not None}
+
+
+def _judge_policy(work: Work, profile: Profile) -> NextStep | None:
     decision = decide(
-        profile=work.profile, channel=work.channel, category=begun.category
+        profile=profile, channel=work.channel, category=work.begun.category
     )
     if decision.verdict is Verdict.SUPPRESS:
         return suppressed(decision.reason)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from datetime import timedelta
 
+from django.db import connection
 from django.test import Client
 
 from tests.acme import Api, deliveries, events, query, run_together
+from tests.failure_boundaries.test_outbox_retry import wait_until_stopped
 
 PREFERENCES = "/v1/users/usr_an/notification-preferences"
 
@@ -51,6 +54,50 @@ def test_an_opt_out_after_acceptance_is_obeyed_in_the_claim(api, consume):
     assert in_app["status"] == "sent"
     assert query("SELECT 1 FROM sandbox_message") == []
     assert "delivery.suppressed" in events(notification_id)
+
+
+def test_an_opt_out_right_behind_the_claim_is_obeyed_before_the_call(
+    api, consumer_process
+):
+    """I6: what a claim did not see, since it came before its COMMIT, it sees here."""
+    notification_id = api.accept(channels=["email", "in_app"])
+    process = consumer_process("--once", NOTIFY_FAILPOINTS="consumer.after_claim=stop")
+    wait_until_stopped(process.pid)
+    assert deliveries(notification_id)[0]["status"] == "sending"
+    assert put(api, ["email"], 0).status_code == 200
+
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=60)
+
+    email, in_app = deliveries(notification_id)
+    assert (email["status"], email["reason"]) == ("suppressed", "opted_out")
+    assert in_app["status"] == "sent"
+    assert query("SELECT 1 FROM sandbox_message") == []
+
+
+def test_where_the_look_behind_the_claim_fails_the_delivery_is_put_off_uncounted(
+    api, consumer_process, consume, clock, owner
+):
+    notification_id = api.accept()
+    process = consumer_process("--once", NOTIFY_FAILPOINTS="consumer.after_claim=stop")
+    wait_until_stopped(process.pid)
+    owner.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    connection.close()
+
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=60)
+    clock.advance(timedelta(seconds=2))
+    consume()
+
+    assert query("SELECT reason FROM audit_event WHERE kind = 'delivery.snoozed'") == [
+        {"reason": "policy_unread"}
+    ]
+    (delivery,) = deliveries(notification_id)
+    assert (delivery["status"], delivery["attempt_count"]) == ("sent", 1)
+    assert not delivery["maybe_sent"]
 
 
 def test_an_opt_out_before_acceptance_is_told_in_the_answer(api):
