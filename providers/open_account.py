@@ -67,9 +67,11 @@ class OpenAccount:
         # A limit of its own: what waited long must not be called with no time left, for
         # a call that is cut short is an unknown outcome.
         begun = time.monotonic()
-        turn = await self.turns.take(
-            message.priority, self._allowance(message), leaves=leaves
-        )
+        turn = Turn.NO_PERMIT
+        if not self._would_wait_in_vain():
+            turn = await self.turns.take(
+                message.priority, self._allowance(message), leaves=leaves
+            )
         self._waits[message.priority].observe(time.monotonic() - begun)
         if turn is not Turn.GIVEN:
             # Nothing was tried: no attempt, like every other wait for capacity. It
@@ -130,6 +132,14 @@ class OpenAccount:
             self._rate.refused(now=now)
         self._adapt()
         return False
+
+    def _would_wait_in_vain(self) -> bool:
+        """Tell whether the line is too long for the quota, and in others' way."""
+        most, rate = self.turns.most_held, self.account.rate
+        if most is None or rate is None or self.turns.number_waiting < most:
+            return False
+        patience = self.account.patience.total_seconds()
+        return self.turns.number_waiting > rate * patience
 
     def _overloaded(self) -> None:
         self._places.overloaded(now=time.monotonic())

@@ -95,11 +95,18 @@ class _Line:
             if not waiter.turn.done():
                 waiter.turn.set_result(ended)
 
-    def turn_away_who_leaves(self) -> None:
-        """Let those go who do not wait while the account is held."""
+    def turn_away_who_leaves(self, *, most: int | None) -> int:
+        """Let those go who do not wait while the account is held, and whoever is one
+        too many; return how many stay."""
+        staying = 0
         for waiter in self.waiting:
-            if waiter.leaves and not waiter.turn.done():
+            if waiter.turn.done():
+                continue
+            if waiter.leaves or (most is not None and staying >= most):
                 waiter.turn.set_result(Turn.HELD)
+            else:
+                staying += 1
+        return staying
 
 
 class Turns:
@@ -114,6 +121,8 @@ class Turns:
         self.part_of_quota = 1.0
         # Whom a held account still lets through; None while it is not held.
         self._let_through: int | None = None
+        # How many may wait while it is held; None: any number.
+        self.most_held: int | None = None
         self._booking = booking
         self._lines: dict[tuple[Priority, Allowance | None], _Line] = {}
         self._given = 0
@@ -143,7 +152,7 @@ class Turns:
 
         Who `leaves` rather goes elsewhere than wait for a held account.
         """
-        if leaves and self._let_through == 0:
+        if self._let_through == 0 and (leaves or self._is_crowded):
             return Turn.HELD
         if self._may_go_on and allowance is None:
             # Without limits nobody waits while there is a place.
@@ -178,8 +187,10 @@ class Turns:
     def hold(self) -> None:
         """Give no more turns."""
         self._let_through = 0
+        left = self.most_held
         for line in self._lines.values():
-            line.turn_away_who_leaves()
+            staying = line.turn_away_who_leaves(most=left)
+            left = None if left is None else left - staying
 
     def let_one_through(self) -> None:
         """Give one turn although the account is held."""
@@ -191,6 +202,15 @@ class Turns:
         """Give turns again."""
         self._let_through = None
         self._go_on()
+
+    @property
+    def number_waiting(self) -> int:
+        """Return how many wait, or a few more."""
+        return sum(len(line.waiting) for line in self._lines.values())
+
+    @property
+    def _is_crowded(self) -> bool:
+        return self.most_held is not None and self.number_waiting >= self.most_held
 
     @property
     def has_one_to_let_through(self) -> bool:

@@ -51,6 +51,7 @@ async def send(
         notification_id=work.begun.notification_id,
         tenant_id=work.begun.tenant_id,
         channel=work.channel,
+        priority=work.priority,
         attempt=outgoing.message.attempt,
         step=_step_after(result, outgoing, health=gateway.health(), spread=spread),
         expires_at=work.begun.expires_at,

@@ -20,6 +20,7 @@ from notifications.metrics import (
     observe_lost_claims,
     observe_settled,
 )
+from notifications.outbox import Lane
 from notifications.retry_policy import NextStep
 from notifications.statuses import FINISHED, DeliveryStatus
 from notifications.transitions import Arrow, Fence
@@ -27,6 +28,7 @@ from providers.account_faults import note_faulty, note_mended
 from providers.base import LocalAdapter, Outcome, SendResult
 from providers.channels import Channel
 from providers.registry import may_rest
+from tenants.categories import Priority
 
 ACTOR = "worker"
 
@@ -49,6 +51,7 @@ class Settlement:
     notification_id: UUID
     tenant_id: int
     channel: Channel
+    priority: Priority
     attempt: int
     step: NextStep
     expires_at: datetime | None = None
@@ -57,6 +60,10 @@ class Settlement:
     is_probe: bool = False
     result: SendResult | None = None
     adapter: LocalAdapter | None = field(default=None, repr=False)
+
+    @property
+    def lane(self) -> Lane:
+        return Lane(self.priority, self.channel)
 
 
 def settle_batch(settlements: Sequence[Settlement]) -> None:

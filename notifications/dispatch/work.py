@@ -9,6 +9,7 @@ from uuid import UUID
 import orjson
 
 from foundation.statements import Cursor
+from notifications.outbox import Lane
 from notifications.transitions import Begun, BrokenInvariant, Fence
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
@@ -50,6 +51,10 @@ class Work:
     def is_local(self) -> bool:
         """Tell whether settle itself delivers it: then no outcome is ever unknown."""
         return self.adapter is not None and issubclass(self.adapter, LocalAdapter)
+
+    @property
+    def lane(self) -> Lane:
+        return Lane(self.priority, self.channel)
 
     @property
     def fence(self) -> Fence:

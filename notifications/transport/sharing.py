@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 from notifications.outbox import Lane
-from notifications.transport.base import Subscription
+from notifications.transport.base import Room, Subscription
 from providers.channels import Channel
 from tenants.categories import Priority
 
@@ -23,22 +24,26 @@ class Sharing:
     def divide(
         self,
         *,
-        room: Mapping[Channel, int],
-        limit: int,
+        room: Room,
         take: Callable[[Lane, int], int],
     ) -> None:
         """Offer every lane what it may have; `take` says how many it took of that."""
-        left, taken = dict(room), 0
+        left, beside_high = room.total, room.beside_high
+        taken: Counter[Channel] = Counter()
         for priority in sorted(self._subscription.priorities):
-            free = self._room_for(priority, limit - taken)
+            free = self._room_for(priority, left)
             for channel in self._channels_in_turn():
-                most = min(free, left[channel])
+                lane = Lane(priority, channel)
+                most = min(free, room.by_lane[lane] - taken[channel])
+                if not lane.is_high:
+                    most = min(most, beside_high)
                 if most <= 0:
                     continue
-                number = take(Lane(priority, channel), most)
+                number = take(lane, most)
                 free -= number
-                taken += number
-                left[channel] -= number
+                left -= number
+                taken[channel] += number
+                beside_high -= 0 if lane.is_high else number
         self._turn += 1
 
     def _room_for(self, priority: Priority, room: int) -> int:
