@@ -33,6 +33,7 @@ class EventKind(StrEnum):
     DEVICE_MOVED = "device.moved"
     PREFERENCES_CHANGED = "preferences.changed"
     TENANT_CREATED = "tenant.created"
+    TENANT_LIMITS_CHANGED = "tenant.limits_changed"
     API_KEY_ISSUED = "api_key.issued"
     API_KEY_REVOKED = "api_key.revoked"
 

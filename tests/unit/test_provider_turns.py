@@ -168,14 +168,12 @@ def test_a_probe_is_let_through_and_urgent_ones_probe_first():
             for priority in (Priority.NORMAL, Priority.LOW, Priority.HIGH)
         }
         await asyncio.sleep(0)
-        probed = []
+        probed: list[Priority] = []
         for _ in waiting:
             turns.let_one_through()
             await asyncio.sleep(0)
-            probed.append(
-                {each for each, task in waiting.items() if task.done()} - set(probed)
-            )
-            probed = [*probed[:-1], *probed[-1]]
+            done = {priority for priority, task in waiting.items() if task.done()}
+            probed.extend(done - set(probed))
         return probed
 
     order = asyncio.run(scenario())
