@@ -67,6 +67,8 @@ class OpenAccount:
         # A limit of its own: what waited long must not be called with no time left, for
         # a call that is cut short is an unknown outcome.
         begun = time.monotonic()
+        if self.breaker:
+            await self.breaker.get_to_know()
         turn = Turn.NO_PERMIT
         if not self._would_wait_in_vain():
             turn = await self.turns.take(

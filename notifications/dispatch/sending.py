@@ -70,11 +70,17 @@ def _step_after(
     work = outgoing.work
     attempt = attempt_of(work, now=_now(outgoing))
     policy = retry_policy(work.begun.category)
+    # A probe, or what failed as the breaker opened: the outage is no fault of its own,
+    # and does not use up its time.
+    rests = work.provider in health.resting | health.probing
+    if rests:
+        attempt = replace(attempt, retry_until=attempt.now + policy.window)
     if not result.is_called:
         step = hold_back(result, attempt, policy=policy)
         moves_on = result.code == BREAKER_OPEN
     else:
         step = next_step(result, attempt, policy=policy, spread=spread)
+        step = replace(step, retry_window=policy.window) if rests else step
         # Once everybody has been tried it backs off, before the next round.
         moves_on = (
             result.outcome is Outcome.TRANSIENT_ERROR

@@ -59,11 +59,19 @@ class CircuitBreaker:
         self._probe_went = ""
         self._next_own_probe = 0.0
         self._wanted_until = 0.0
+        self._is_known = asyncio.Event()
         self._report_at = float("inf")
         self._timer: asyncio.TimerHandle | None = None
         self._reporting: asyncio.Task[None] | None = None
         self._on_slow = on_slow
         self.is_open = False
+
+    async def get_to_know(self) -> None:
+        """Ask how the account stands, once, before the first call: a worker that starts
+        during an outage must not find out by itself."""
+        if not self._is_known.is_set():
+            self._report_within(0)
+            await self._is_known.wait()
 
     def begin(self) -> int:
         """Watch a call from now on; return its number."""
@@ -169,6 +177,7 @@ class CircuitBreaker:
         finally:
             self._reporting = None
         self._obey(decision)
+        self._is_known.set()
 
     def _decide_alone(self, report: Report) -> Decision:
         if not self.is_open or report.probe == "good":
