@@ -120,7 +120,9 @@ def sample_faults(cursor: Cursor) -> None:
 
 
 _MENDED = "SELECT provider, mended_at FROM account_fault WHERE mended_at IS NOT NULL"
-_FORGET = "DELETE FROM account_fault WHERE mended_at < app_now() - %s"
+_FORGET = """
+DELETE FROM account_fault WHERE provider = %s AND mended_at < app_now() - %s
+"""
 
 
 def mended_accounts(cursor: Cursor) -> dict[str, datetime]:
@@ -129,6 +131,6 @@ def mended_accounts(cursor: Cursor) -> dict[str, datetime]:
     return dict(cursor.fetchall())
 
 
-def forget_mended(cursor: Cursor, *, after: timedelta) -> None:
-    """Forget faults that were mended so long ago."""
-    cursor.execute(_FORGET, [after])
+def forget_mended(cursor: Cursor, provider: str, *, after: timedelta) -> None:
+    """Forget a fault that was mended so long ago."""
+    cursor.execute(_FORGET, [provider, after])

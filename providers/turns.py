@@ -64,6 +64,11 @@ class _Line:
             self.waiting.popleft()
         return bool(self.waiting)
 
+    @property
+    def number_waiting(self) -> int:
+        """Return how many still wait."""
+        return sum(not waiter.turn.done() for waiter in self.waiting)
+
     def has_turn(self, now: float) -> bool:
         """Tell whether somebody waits for whom there is a permit; use that up."""
         if not self.is_waited_for:
@@ -152,9 +157,9 @@ class Turns:
 
         Who `leaves` rather goes elsewhere than wait for a held account.
         """
-        if self._let_through == 0 and (leaves or self._is_crowded):
+        if self._let_through == 0 and (leaves or self.is_crowded(priority)):
             return Turn.HELD
-        if self._may_go_on and allowance is None:
+        if self._free > 0 and self._let_through is None and allowance is None:
             # Without limits nobody waits while there is a place.
             self._free -= 1
             return Turn.GIVEN
@@ -187,10 +192,7 @@ class Turns:
     def hold(self) -> None:
         """Give no more turns."""
         self._let_through = 0
-        left = self.most_held
-        for line in self._lines.values():
-            staying = line.turn_away_who_leaves(most=left)
-            left = None if left is None else left - staying
+        self._turn_away_who_leaves()
 
     def let_one_through(self) -> None:
         """Give one turn although the account is held."""
@@ -205,12 +207,21 @@ class Turns:
 
     @property
     def number_waiting(self) -> int:
-        """Return how many wait, or a few more."""
-        return sum(len(line.waiting) for line in self._lines.values())
+        """Return how many wait."""
+        return sum(line.number_waiting for line in self._lines.values())
 
-    @property
-    def _is_crowded(self) -> bool:
-        return self.most_held is not None and self.number_waiting >= self.most_held
+    def is_crowded(self, priority: Priority) -> bool:
+        """Tell whether no more of this class should wait: HIGH always may."""
+        if self.most_held is None or priority is Priority.HIGH:
+            return False
+        return self.number_waiting >= self.most_held
+
+    def _turn_away_who_leaves(self) -> None:
+        left = self.most_held
+        for (priority, _), line in self._lines.items():
+            most = None if priority is Priority.HIGH else left
+            staying = line.turn_away_who_leaves(most=most)
+            left = None if left is None else max(left - staying, 0)
 
     @property
     def has_one_to_let_through(self) -> bool:
@@ -246,6 +257,7 @@ class Turns:
             self._given += 1
             if self._let_through:
                 self._let_through -= 1
+                self._turn_away_who_leaves()
         if self._may_go_on:
             self._look_ahead(now)
 

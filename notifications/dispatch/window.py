@@ -27,6 +27,7 @@ class Window:
         self._lanes = subscription.lanes
         self._size = size
         self._of_channel = max(size // 2, 1) if len(channels) > 1 else size
+        self._least = max(size // _LEAST_ROOM, 1)
         self._is_mixed = Priority.HIGH in priorities and len(priorities) > 1
         self._held: Counter[Lane] = Counter()
 
@@ -39,7 +40,7 @@ class Window:
     def is_full(self) -> bool:
         """Tell whether a claim is not worth its while."""
         left = self._size - self._held.total()
-        return left < max(self._size // _LEAST_ROOM, 1) or not any(
+        return left < self._least or not any(
             self._room_of(lane) > 0 for lane in self._lanes
         )
 
@@ -48,9 +49,12 @@ class Window:
         left = self._size - self._held.total()
         total = left if at_most is None else min(left, at_most)
         held_beside = sum(self._held[lane] for lane in self._held if not lane.is_high)
+        beside_high = self._beside_high(self._size) - held_beside
+        if beside_high < self._least:
+            beside_high = 0
         return Room(
             total=total,
-            beside_high=min(self._beside_high(self._size) - held_beside, total),
+            beside_high=min(beside_high, total),
             by_lane={lane: self._room_of(lane) for lane in self._lanes},
         )
 

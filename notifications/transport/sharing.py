@@ -31,22 +31,24 @@ class Sharing:
         left, beside_high = room.total, room.beside_high
         taken: Counter[Channel] = Counter()
         for priority in sorted(self._subscription.priorities):
-            free = self._room_for(priority, left)
+            is_high = priority is Priority.HIGH
+            free = self._room_for(priority, left if is_high else min(left, beside_high))
             for channel in self._channels_in_turn():
                 lane = Lane(priority, channel)
-                most = min(free, room.by_lane[lane] - taken[channel])
-                if not lane.is_high:
-                    most = min(most, beside_high)
+                of_channel = room.by_lane[lane] - taken[channel]
+                most = min(free, self._room_for(priority, of_channel))
                 if most <= 0:
                     continue
                 number = take(lane, most)
                 free -= number
                 left -= number
                 taken[channel] += number
-                beside_high -= 0 if lane.is_high else number
+                beside_high -= 0 if is_high else number
         self._turn += 1
 
     def _room_for(self, priority: Priority, room: int) -> int:
+        if room <= 0:
+            return 0
         low_is_served = Priority.LOW in self._subscription.priorities
         if priority is Priority.LOW or not low_is_served:
             return room

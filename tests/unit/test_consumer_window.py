@@ -105,3 +105,20 @@ def test_careful_claims_take_one():
     room = window().room(at_most=1)
 
     assert (room.total, room.beside_high) == (1, 1)
+
+
+@pytest.mark.parametrize("channels", [(SMS,), (EMAIL, SMS), tuple(Channel)])
+def test_normal_that_is_due_for_ever_leaves_a_tenth_to_low(channels):
+    everything = subscription(channels, tuple(Priority))
+    sharing, due = Sharing(everything), {Lane(NORMAL, SMS): 1000, Lane(LOW, SMS): 1000}
+
+    took = taken_by(sharing, Window(500, subscription=everything).room(), due)
+
+    assert took[Lane(LOW, SMS)] >= sum(took.values()) // 10 > 0
+
+
+def test_what_is_left_beside_high_is_not_claimed_by_handfuls():
+    holder = window(channels=(SMS,))
+    fill(holder, Lane(NORMAL, SMS), 75)
+
+    assert holder.room().beside_high == 0
