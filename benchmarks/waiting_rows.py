@@ -101,17 +101,21 @@ def _add(tenant_id: int, *, number: int, later: str) -> list[UUID]:
 
 
 def _seal(tenant_id: int, ids: list[UUID], *, content: bytes) -> None:
+    # All of them before the COPY: the first one reads the tenant's key.
+    sealed = [
+        data_keys.seal(
+            tenant_id=tenant_id,
+            table="notification_content",
+            row=identifier,
+            plaintext=content,
+        )
+        for identifier in ids
+    ]
     with (
         server_cursor() as cursor,
         cursor.copy(
             "COPY notification_content (id, tenant_id, sealed) FROM STDIN"
         ) as copy,
     ):
-        for identifier in ids:
-            sealed = data_keys.seal(
-                tenant_id=tenant_id,
-                table="notification_content",
-                row=identifier,
-                plaintext=content,
-            )
-            copy.write_row((identifier, tenant_id, sealed))
+        for identifier, each in zip(ids, sealed, strict=True):
+            copy.write_row((identifier, tenant_id, each))
