@@ -32,7 +32,9 @@ class EventKind(StrEnum):
     TEMPLATE_RETIRED = "template.retired"
     DEVICE_MOVED = "device.moved"
     PREFERENCES_CHANGED = "preferences.changed"
+    ROUTES_CHANGED = "tenant.routes_changed"
     TENANT_CREATED = "tenant.created"
+    TENANT_LIMITS_CHANGED = "tenant.limits_changed"
     API_KEY_ISSUED = "api_key.issued"
     API_KEY_REVOKED = "api_key.revoked"
 

@@ -76,7 +76,13 @@ def prepared_ground(*, history: int, kafka: Kafka | None = None) -> Iterator[Gro
         _keep_log_segments(superuser)
         run([*MANAGE, "migrate", "--database", "owner", "--verbosity", "0"], servers)
         transport = {} if kafka is None else _over(kafka)
-        environment = {**servers, **transport, "DATABASE_OWNER_URL": ""}
+        environment = {
+            **servers,
+            **transport,
+            "DATABASE_OWNER_URL": "",
+            # How much can be accepted is asked, not how much a tenant may submit.
+            "TENANT_RATE": "1000000",
+        }
         if kafka is not None:
             run([*MANAGE, "declare_topics", *_ONE_BROKER], environment)
         filled = json.loads(run(_filling(history), environment))

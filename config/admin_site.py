@@ -78,6 +78,12 @@ PAGES = {
             "What lay in a topic and names no delivery",
         ),
         Page(
+            "Account faults",
+            "link_off",
+            "providers.AccountFault",
+            "Providers that refuse us, and how many messages wait for them",
+        ),
+        Page(
             "Sandbox",
             "science",
             "providers.SandboxMessage",
@@ -94,6 +100,12 @@ PAGES = {
     ],
     "Tenancy": [
         Page("Tenants", "apartment", "tenants.Tenant", "Who uses the platform"),
+        Page(
+            "Routes",
+            "alt_route",
+            "providers.ProviderRoute",
+            "Tenants with providers of their own",
+        ),
         Page("API keys", "key", "tenants.ApiKey", "Credentials of services"),
         Page("Staff", "badge", "tenants.StaffMembership", "Who may do what here"),
         Page("Accounts", "person", "auth.User", "Who may sign in here"),

@@ -25,6 +25,7 @@ from structlog.typing import EventDict, WrappedLogger
 from foundation.health import metrics_exposition
 from foundation.statements import server_cursor
 from notifications.outbox import sample_ages
+from providers.account_faults import sample_faults
 from tenants.process_cache import ProcessCache
 
 SAMPLE_EVERY = timedelta(seconds=5)
@@ -136,6 +137,7 @@ class _OutboxSampler:
         try:
             with server_cursor() as cursor:
                 sample_ages(cursor)
+                sample_faults(cursor)
         except (Error, psycopg.Error) as failed:
             _log.warning("outbox_not_sampled", error=type(failed).__name__)
         finally:

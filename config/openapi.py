@@ -42,9 +42,13 @@ _ANY_ERROR = {
 
 
 def add_problem_responses(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Give every operation the one form that its errors have."""
+    """Give every operation the one form that its errors have, named or not."""
     result["components"]["schemas"]["Problem"] = PROBLEM
     for operations in result["paths"].values():
         for operation in operations.values():
-            operation["responses"].setdefault("default", _ANY_ERROR)
+            responses = operation["responses"]
+            responses.setdefault("default", _ANY_ERROR)
+            for status, response in responses.items():
+                if status[0] in "45":
+                    response["content"] = _ANY_ERROR["content"]
     return result

@@ -23,6 +23,9 @@ from config.problem_kinds import (
     ProblemKind,
     kind_of,
 )
+from tenants.answers import rate_headers
+from tenants.daily_quotas import DailyQuotaExceeded
+from tenants.request_rate.rate import RateLimited
 
 log = structlog.get_logger(__name__)
 
@@ -108,6 +111,10 @@ def _headers(error: Exception) -> dict[str, str]:
             return {"WWW-Authenticate": getattr(error, "auth_header", "Bearer")}
         case drf_errors.Throttled():
             return {"Retry-After": str(vars(error)["wait"] or 1)}
+        case RateLimited():
+            return rate_headers(error.standing)
+        case DailyQuotaExceeded():
+            return {"Retry-After": str(error.retry_after)}
     return {}
 
 

@@ -31,6 +31,7 @@ from preferences.preconditions import (
     PreconditionMissing,
 )
 from preferences.recipients import UnknownRecipient
+from tenants.daily_quotas import DailyQuotaExceeded
 from tenants.failed_attempts import TooManyFailedAttempts
 from tenants.idempotency import (
     IdempotencyInProgress,
@@ -39,6 +40,7 @@ from tenants.idempotency import (
     InvalidIdempotencyKey,
     MissingIdempotencyKey,
 )
+from tenants.request_rate.rate import RateLimited
 from tenants.standing import TenantSuspended
 
 
@@ -110,6 +112,13 @@ PROBLEMS: dict[type[Exception], ProblemKind] = {
         "Too many failed authentications",
         429,
         TooManyFailedAttempts.retry_after,
+    ),
+    RateLimited: ProblemKind("rate-limited", "The tenant's rate is exceeded", 429),
+    DailyQuotaExceeded: ProblemKind(
+        "daily-quota-exceeded",
+        "The tenant's daily quota is used up",
+        429,
+        members=("channel", "quota", "resets_at"),
     ),
     MissingIdempotencyKey: ProblemKind(
         "idempotency-key-missing", "An idempotency key is needed", 400

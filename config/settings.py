@@ -157,6 +157,10 @@ CELERY_BEAT_SCHEDULE = {
         "task": "notifications.tasks.forget_expired_idempotency_keys",
         "schedule": timedelta(minutes=5),
     },
+    "forget-old-daily-usage": {
+        "task": "notifications.tasks.forget_old_daily_usage",
+        "schedule": timedelta(hours=6),
+    },
 }
 
 # -- HTTP ---------------------------------------------------------------------
@@ -233,6 +237,13 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Where relay and consumers tell their health and measurements; in a container others
 # must reach it, elsewhere nobody should.
 HEALTH_HOST = env.str("HEALTH_HOST", default="127.0.0.1")
+
+# -- Limits of tenants ----------------------------------------------------------
+
+# Notifications that a tenant may submit a second, unless its own page says otherwise.
+TENANT_RATE = env.int("TENANT_RATE", default=500)
+# How many web processes share a tenant's rate, while Valkey is away.
+EXPECTED_WEB_PROCESSES = env.int("EXPECTED_WEB_PROCESSES", default=2)
 
 # -- Delivery -----------------------------------------------------------------
 

@@ -15,6 +15,8 @@ from audit.events import AuditRecord, EventKind
 from audit.recorder import record_events
 from foundation.statements import Cursor, server_cursor
 from notifications import outbox, transitions
+from notifications.retry_policy import RESUMED_AFTER_REFUSAL
+from notifications.transitions import Revival
 from providers.account_faults import forget_mended, mended_accounts
 
 # In batches: a replay of fifty thousand must not hold its locks for minutes.
@@ -22,7 +24,9 @@ BATCH = 500
 
 _CANDIDATES = """
 SELECT d.id, d.notification_id, d.tenant_id, d.category,
+       d.reason = 'account_fault' AND d.code <> '',
        CASE WHEN d.status NOT IN ('dead', 'parked') THEN 'not_stuck'
+            WHEN d.reason <> coalesce(%(only_reason)s, d.reason) THEN 'not_stuck'
             WHEN d.expires_at <= app_now() THEN 'expired'
             WHEN d.maybe_sent AND NOT %(even_if_maybe_sent)s THEN 'maybe_sent'
        END
@@ -40,14 +44,14 @@ def replay(
     tenant_ids: Collection[int] | None,
     actor: str,
     even_if_maybe_sent: bool = False,
-    reason: str = REPLAYED,
+    only_reason: str | None = None,
 ) -> Counter[str]:
     """Take dead and parked deliveries back to pending, due now.
 
-    Only those of the given tenants (None: of all); opt-outs, expiry and addresses are
-    looked at again in the claim like everybody's. What may have been sent is left out
-    unless asked for, since nobody may get a message twice by accident. Returns how many
-    ended how:
+    Only those of the given tenants (None: of all) and, if one is given, stuck for that
+    reason; opt-outs, expiry and addresses are looked at again in the claim like
+    everybody's. What may have been sent is left out unless asked for, since nobody may
+    get a message twice by accident. Returns how many ended how:
     replayed, expired, maybe_sent, not_stuck, unknown.
     """
     outcome: Counter[str] = Counter()
@@ -63,10 +67,11 @@ def replay(
                     "ids": batch,
                     "tenant_ids": None if tenant_ids is None else list(tenant_ids),
                     "even_if_maybe_sent": even_if_maybe_sent,
+                    "only_reason": only_reason,
                 },
             )
             candidates = [Candidate._make(row) for row in cursor.fetchall()]
-            outcome += _replay_batch(cursor, candidates, actor, reason)
+            outcome += _replay_batch(cursor, candidates, actor)
             outcome[UNKNOWN] += len(batch) - len(candidates)
     return +outcome
 
@@ -78,18 +83,24 @@ class Candidate(NamedTuple):
     notification_id: UUID
     tenant_id: int
     category: str
+    # Whether its account refused this very message.
+    is_refused: bool
     objection: str | None
 
 
 def _replay_batch(
-    cursor: Cursor, candidates: Sequence[Candidate], actor: str, reason: str
+    cursor: Cursor, candidates: Sequence[Candidate], actor: str
 ) -> Counter[str]:
-    windows = [
-        (row.delivery_id, settings.RETRY_POLICIES[row.category]["window"])
+    revivals = [
+        Revival(
+            row.delivery_id,
+            settings.RETRY_POLICIES[row.category]["window"],
+            RESUMED_AFTER_REFUSAL if row.is_refused else REPLAYED,
+        )
         for row in candidates
         if row.objection is None
     ]
-    revived = transitions.revive(cursor, windows)
+    revived = transitions.revive(cursor, revivals)
     outbox.revive(cursor, revived)
     record_events(
         cursor,
@@ -100,7 +111,7 @@ def _replay_batch(
                 actor=actor,
                 notification_id=row.notification_id,
                 delivery_id=row.delivery_id,
-                reason=reason,
+                reason=REPLAYED,
             )
             for row in candidates
             if row.delivery_id in revived
@@ -129,9 +140,14 @@ SELECT delivery_id FROM dead_letter
 def resume_mended_accounts() -> int:
     """Send on what was parked for accounts that are well again; return how many."""
     with server_cursor() as cursor:
-        forget_mended(cursor, after=_REMEMBERED)
         mended = mended_accounts(cursor)
-    return sum(_resume(provider, since) for provider, since in mended.items())
+    resumed = 0
+    for provider, since in mended.items():
+        resumed += _resume(provider, since)
+        # Behind the last of them, or who comes late would wait for ever.
+        with server_cursor() as cursor:
+            forget_mended(cursor, provider, after=_REMEMBERED)
+    return resumed
 
 
 def _resume(provider: str, mended_at: datetime) -> int:
@@ -151,6 +167,6 @@ def _resume(provider: str, mended_at: datetime) -> int:
             tenant_ids=None,
             actor="platform",
             even_if_maybe_sent=True,
-            reason="account_mended",
+            only_reason="account_fault",
         )
         resumed += outcome[REPLAYED]

@@ -90,6 +90,11 @@ ACCOUNT_FAULT = NextStep(
     status=DeliveryStatus.PARKED, reason="account_fault", counted=False
 )
 
+# What a delivery's reason is while it is tried again although its account has refused
+# it; and what it parks for if the account does so again.
+RESUMED_AFTER_REFUSAL = "resumed_after_refusal"
+ACCOUNT_REFUSED = "account_refused"
+
 
 def next_step(  # noqa: PLR0911 - one answer for each outcome
     result: SendResult, attempt: Attempt, *, policy: RetryPolicy, spread: float

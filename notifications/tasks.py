@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from notifications import partitions, replay
-from tenants import idempotency
+from tenants import daily_quotas, idempotency
 
 _EXPIRED_KEYS_AT_ONCE = 5000
 
@@ -27,3 +27,9 @@ def forget_expired_idempotency_keys() -> None:
     """Delete expired keys, in batches, until none is left."""
     while idempotency.forget_expired(_EXPIRED_KEYS_AT_ONCE):
         pass
+
+
+@shared_task
+def forget_old_daily_usage() -> None:
+    """Delete what tenants have used of days long past."""
+    daily_quotas.forget_old_days()

@@ -77,6 +77,7 @@ class Begun(NamedTuple):
     provider: str
     was: str
     was_maybe_sent: bool
+    was_reason: str
     now: datetime
 
     @property
@@ -102,7 +103,7 @@ UPDATE delivery d
    AND d.status IN ('pending', 'sending', 'parked')
 RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
           d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.expires_at,
-          d.retry_until, d.provider, OLD.status, OLD.maybe_sent, app_now()
+          d.retry_until, d.provider, OLD.status, OLD.maybe_sent, OLD.reason, app_now()
 """
 
 
@@ -269,20 +270,35 @@ def cancel(cursor: Cursor, delivery_ids: Sequence[UUID]) -> set[UUID]:
 _REVIVE = """
 UPDATE delivery d
    SET status = 'pending', claim_count = d.claim_count + 1, attempt_count = 0,
-       reason = 'replayed', code = '', updated_at = app_now(), finished_at = NULL,
+       reason = r.reason, code = '', updated_at = app_now(), finished_at = NULL,
        retry_until = app_now() + r.retry_window
-  FROM unnest(%s::uuid[], %s::interval[]) r(id, retry_window)
+  FROM unnest(%s::uuid[], %s::interval[], %s::text[]) r(id, retry_window, reason)
  WHERE d.id = r.id AND d.status IN ('dead', 'parked')
 RETURNING d.id, d.claim_count
 """
 
 
-def revive(cursor: Cursor, windows: Sequence[tuple[UUID, object]]) -> dict[UUID, int]:
+class Revival(NamedTuple):
+    """A delivery to be tried again, for how long, and why."""
+
+    delivery_id: UUID
+    retry_window: timedelta
+    reason: str = "replayed"
+
+
+def revive(cursor: Cursor, revivals: Sequence[Revival]) -> dict[UUID, int]:
     """Take dead and parked deliveries back to pending with fresh attempts and window.
 
     Returns their raised claim_counts: a stale record of before must not claim them.
     """
-    cursor.execute(_REVIVE, [[row[0] for row in windows], [row[1] for row in windows]])
+    cursor.execute(
+        _REVIVE,
+        [
+            [each.delivery_id for each in revivals],
+            [each.retry_window for each in revivals],
+            [each.reason for each in revivals],
+        ],
+    )
     revived: dict[UUID, int] = dict(cursor.fetchall())
     _unlist_stuck(cursor, list(revived))
     return revived

@@ -15,6 +15,7 @@ from foundation.ids import parse_public_id, public_id
 from foundation.keyset import decode_cursor, encode_cursor
 from foundation.statements import server_cursor
 from notifications.acceptance.accept import Accepted, accept
+from notifications.acceptance.admission import admit
 from notifications.acceptance.submission import Caller
 from notifications.cancellation import (
     Asker,
@@ -47,13 +48,14 @@ from notifications.tracking import (
 )
 from providers.channels import Channel
 from templates.catalog import load_versions
-from tenants.answers import answer, answer_once, to_http
+from tenants.answers import answer, answer_once, rate_headers, to_http
 from tenants.authentication import ApiKeyAuthentication, caller
 from tenants.categories import Priority
 from tenants.idempotency import StoredResponse, fingerprint, key_of, read_key
-from tenants.openapi import IDEMPOTENCY_KEY
+from tenants.openapi import IDEMPOTENCY_KEY, RATE_HEADERS, TOO_MANY
 from tenants.permissions import HasScope
 from tenants.principals import ServicePrincipal
+from tenants.request_rate.rate import RateStanding
 from tenants.scopes import Scope
 
 
@@ -70,20 +72,22 @@ class NotificationsView(APIView):
 
     @extend_schema(
         operation_id="submit_notification",
-        parameters=[IDEMPOTENCY_KEY],
+        parameters=[IDEMPOTENCY_KEY, *RATE_HEADERS],
         request=NotificationSerializer,
-        responses={202: AcceptedSerializer},
+        responses={202: AcceptedSerializer, 429: TOO_MANY},
     )
     def post(self, request: Request) -> HttpResponse:
         """Accept a notification durably; 202 says accepted, not delivered."""
         started = time.perf_counter()
         result = "refused"
         try:
-            accepted = _submit(request)
+            accepted, rate = _submit(request)
             result = "replayed" if accepted.replayed else "accepted"
         finally:
             observe_acceptance(result=result, seconds=time.perf_counter() - started)
-        return to_http(accepted.response, replayed=accepted.replayed)
+        return to_http(
+            accepted.response, replayed=accepted.replayed, headers=rate_headers(rate)
+        )
 
     @extend_schema(
         operation_id="list_notifications",
@@ -119,9 +123,19 @@ class NotificationsView(APIView):
         return Response(NotificationPageSerializer(page).data)
 
 
-def _submit(request: Request) -> Accepted:
+def _submit(request: Request) -> tuple[Accepted, RateStanding]:
     body = decode_body(request.data)
     principal = caller(request)
+    submitter = Caller(
+        tenant_id=principal.tenant_id,
+        actor=principal.actor,
+        is_test=_is_test(request),
+    )
+    rate = admit(
+        caller=submitter,
+        template_name=body.template.name,
+        template_version=body.template.version,
+    )
     key = read_key(
         header=request.headers.get("Idempotency-Key"), body_value=body.idempotency_key
     )
@@ -130,12 +144,7 @@ def _submit(request: Request) -> Accepted:
         idempotency_key=key_of(principal, key),
         fingerprint=fingerprint(method="POST", path=request.path, body=request.data),
     )
-    submitter = Caller(
-        tenant_id=principal.tenant_id,
-        actor=principal.actor,
-        is_test=_is_test(request),
-    )
-    return accept(caller=submitter, submission=submission)
+    return accept(caller=submitter, submission=submission), rate
 
 
 class NotificationView(APIView):

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from foundation.statements import Cursor
+from providers.metrics import ACCOUNT_FAULT
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +47,17 @@ def take_probes(cursor: Cursor, providers: Collection[str]) -> set[str]:
     """Return to which of these one message may go now, of all workers together."""
     cursor.execute(_TAKE_PROBES, [2 * FIRST_PROBE, LONGEST_PROBE, list(providers)])
     return {row[0] for row in cursor.fetchall()}
+
+
+_PROBE_NOW = """
+UPDATE account_fault SET next_probe_at = app_now()
+ WHERE provider = ANY (%s) AND mended_at IS NULL
+"""
+
+
+def probe_now(cursor: Cursor, providers: Collection[str]) -> None:
+    """Let the next message for each of these through, whenever it was due to be."""
+    cursor.execute(_PROBE_NOW, [list(providers)])
 
 
 _BEGIN_ANEW = """
@@ -95,8 +107,22 @@ def note_mended(cursor: Cursor, providers: Collection[str]) -> set[str]:
     return mended
 
 
+_OPEN = """
+SELECT provider, (mended_at IS NULL)::int FROM account_fault
+"""
+
+
+def sample_faults(cursor: Cursor) -> None:
+    """Show which accounts rest for a fault of their own."""
+    cursor.execute(_OPEN)
+    for provider, is_open in cursor.fetchall():
+        ACCOUNT_FAULT.labels(provider).set(is_open)
+
+
 _MENDED = "SELECT provider, mended_at FROM account_fault WHERE mended_at IS NOT NULL"
-_FORGET = "DELETE FROM account_fault WHERE mended_at < app_now() - %s"
+_FORGET = """
+DELETE FROM account_fault WHERE provider = %s AND mended_at < app_now() - %s
+"""
 
 
 def mended_accounts(cursor: Cursor) -> dict[str, datetime]:
@@ -105,6 +131,6 @@ def mended_accounts(cursor: Cursor) -> dict[str, datetime]:
     return dict(cursor.fetchall())
 
 
-def forget_mended(cursor: Cursor, *, after: timedelta) -> None:
-    """Forget faults that were mended so long ago."""
-    cursor.execute(_FORGET, [after])
+def forget_mended(cursor: Cursor, provider: str, *, after: timedelta) -> None:
+    """Forget a fault that was mended so long ago."""
+    cursor.execute(_FORGET, [provider, after])

@@ -1,4 +1,4 @@
-"""What the sandbox was given, as it would have looked to the person."""
+"""What the sandbox was given, as it would have looked, and tenants' own routes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from foundation.ids import public_id
 from foundation.sealing import SealBroken
 from providers.base import Outcome
-from providers.models import SandboxMessage
+from providers.channels import Channel
+from providers.models import ProviderRoute, SandboxMessage
 from providers.sandbox_record import SandboxContent, read_content
+from tenants.admin.acts import Act
 from tenants.admin.masking import mask_address
 from tenants.admin.newest_first import NewestFirstAdmin, Search, by, by_sibling
 from tenants.admin.presenting import in_reading_order, label, link_to
+from tenants.admin.scoping import TenantFilter, TenantScopedAdmin
 
 _OUTCOMES: Mapping[str, str] = {
     Outcome.ACCEPTED: "success",
@@ -88,3 +91,46 @@ def _content(message: SandboxMessage) -> SandboxContent | None:
         return read_content(message)
     except SealBroken:
         return None
+
+
+@admin.register(ProviderRoute)
+class ProviderRouteAdmin(TenantScopedAdmin):
+    """Superusers give a tenant providers of its own; others look."""
+
+    add_act = Act.KEEP_TENANTS
+    change_act = Act.KEEP_TENANTS
+    delete_act = Act.KEEP_TENANTS
+    list_display = ("tenant", "channel", "tier", "provider", "weight")
+    list_filter = (TenantFilter, "channel")
+    ordering = ("tenant", "channel", "tier", "provider")
+    fields = (("tenant", "channel"), ("provider", "tier", "weight"))
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: bool
+    ) -> None:
+        super().save_model(request, obj, form, change)
+        self._record_route(request, obj, act="changed" if change else "added")
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        super().delete_model(request, obj)
+        self._record_route(request, obj, act="deleted")
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        for route in queryset:
+            self.delete_model(request, route)
+
+    def _record_route(
+        self, request: HttpRequest, route: ProviderRoute, *, act: str
+    ) -> None:
+        self.record(
+            request,
+            kind="tenant.routes_changed",
+            tenant_id=route.tenant_id,
+            detail={
+                "act": act,
+                "channel": Channel(route.channel).key,
+                "provider": route.provider,
+                "tier": route.tier,
+                "weight": route.weight,
+            },
+        )

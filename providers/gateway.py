@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from django.conf import settings
 
 from providers.base import OutboundMessage, SendResult, Verdict
+from providers.channels import Channel
 from providers.circuit.board import Board
 from providers.open_account import OpenAccount
 from providers.quotas.booking import Booking
@@ -33,8 +35,11 @@ class Health:
 class Gateway:
     """The accounts of one event loop, opened when they are first used."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, window: int | None = None) -> None:
+        """Let nobody who has to wait take more of a window than is his share."""
+        self._window = window
         self._open: dict[str, OpenAccount] = {}
+        self._serving: dict[Channel, set[str]] = defaultdict(set)
         url, prefix = settings.REDIS_URL, settings.VALKEY_PREFIX
         self._booking = Booking(
             url=url, prefix=prefix, expected_workers=settings.EXPECTED_WORKERS
@@ -86,6 +91,7 @@ class Gateway:
             return Verdict.ACCOUNT_FAULT.result(code="unknown_provider")
         if message.channel not in opened.account.adapter.channels:
             return Verdict.ACCOUNT_FAULT.result(code="channel_not_served")
+        self._share_window(message.channel, alias)
         return _storable(
             await opened.send(message, just_before=just_before, leaves=leaves)
         )
@@ -97,6 +103,19 @@ class Gateway:
             await opened.aclose()
         await self._booking.aclose()
         await self._board.aclose()
+
+    def _share_window(self, channel: Channel, alias: str) -> None:
+        """Let the accounts of a channel share the half of the window that it may fill:
+        messages that wait for one must not keep out those for another. Where there is
+        but one they may as well wait in the window as in the tables."""
+        serving = self._serving[channel]
+        if self._window is None or alias in serving:
+            return
+        serving.add(alias)
+        if len(serving) > 1:
+            for each in serving:
+                most = max(self._window // 2 // len(serving), 1)
+                self._open[each].turns.most_held = most
 
     def _opened(self, alias: str) -> OpenAccount:
         opened = self._open.get(alias)

@@ -28,3 +28,9 @@ ACCOUNT_PART = Gauge(
     ["provider"],
     multiprocess_mode="min",
 )
+ACCOUNT_FAULT = Gauge(
+    "notify_account_fault",
+    "Whether an account refuses us until somebody mends it; its messages wait.",
+    ["provider"],
+    multiprocess_mode="mostrecent",
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 
@@ -35,7 +36,9 @@ class ProviderRoute(models.Model):
         default=1, help_text="The lowest comes first; a higher one stands in for it."
     )
     weight = models.PositiveSmallIntegerField(
-        default=1, help_text="Its part of the traffic, beside others of its tier."
+        default=1,
+        validators=[MinValueValidator(1)],
+        help_text="Its part of the traffic, beside others of its tier.",
     )
 
     class Meta:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from providers.adapting import AdaptivePlaces, AdaptiveRate
 from providers.base import OutboundMessage, Outcome, Scope, SendResult, Verdict
-from providers.circuit.board import Board
+from providers.circuit.board import Board, BreakerPolicy
 from providers.circuit.breaker import CircuitBreaker
 from providers.metrics import ACCOUNT_PART, ACCOUNT_PLACES, TURN_WAIT
 from providers.quotas.allowances import Allowance, Limit, allowance
@@ -18,12 +19,19 @@ from providers.turns import Turn, Turns
 from tenants.categories import Priority
 
 BREAKER_OPEN = "breaker_open"
+_FEW_CALLS = 5
 _REFUSED = {
     Turn.NO_PLACE: "account_busy",
     Turn.NO_PERMIT: "quota",
     Turn.HELD: BREAKER_OPEN,
 }
 _FAILED = frozenset({Outcome.TRANSIENT_ERROR, Outcome.UNKNOWN})
+
+
+def _policy(policy: BreakerPolicy, *, places: int) -> BreakerPolicy:
+    """Let calls that hang in all of an account's few places be enough to open it."""
+    enough = min(policy.least_calls, max(places, _FEW_CALLS))
+    return replace(policy, least_calls=enough)
 
 
 class OpenAccount:
@@ -49,7 +57,7 @@ class OpenAccount:
             return None
         return CircuitBreaker(
             self.account.alias,
-            policy=self.account.breaker,
+            policy=_policy(self.account.breaker, places=self.account.concurrency),
             timeout=self.account.timeout.total_seconds(),
             board=board,
             turns=self.turns,
@@ -67,9 +75,13 @@ class OpenAccount:
         # A limit of its own: what waited long must not be called with no time left, for
         # a call that is cut short is an unknown outcome.
         begun = time.monotonic()
-        turn = await self.turns.take(
-            message.priority, self._allowance(message), leaves=leaves
-        )
+        if self.breaker:
+            await self.breaker.get_to_know()
+        turn = Turn.NO_PERMIT
+        if not self._would_wait_in_vain(message.priority):
+            turn = await self.turns.take(
+                message.priority, self._allowance(message), leaves=leaves
+            )
         self._waits[message.priority].observe(time.monotonic() - begun)
         if turn is not Turn.GIVEN:
             # Nothing was tried: no attempt, like every other wait for capacity. It
@@ -130,6 +142,14 @@ class OpenAccount:
             self._rate.refused(now=now)
         self._adapt()
         return False
+
+    def _would_wait_in_vain(self, priority: Priority) -> bool:
+        """Tell whether the line is too long for the quota, and in others' way."""
+        rate = self.account.rate
+        if rate is None or not self.turns.is_crowded(priority):
+            return False
+        patience = self.account.patience.total_seconds()
+        return self.turns.number_waiting > rate * patience
 
     def _overloaded(self) -> None:
         self._places.overloaded(now=time.monotonic())

@@ -59,14 +59,21 @@ def _draw(delivery_id: UUID, alias: str) -> float:
     return (int.from_bytes(octets) + 1) / (2**64 + 1)
 
 
-def choose(order: Sequence[str], *, after: str, avoid: Collection[str]) -> str:
+def choose(
+    order: Sequence[str],
+    *,
+    after: str,
+    resting: Collection[str],
+    faulty: Collection[str],
+) -> str:
     """Return who comes next after a failure of `after` (empty before the first try).
 
-    Whoever is to be avoided comes last: if all are, it is whose turn it would be.
+    If nobody is well, it is who only rests: he will be back by himself.
     """
     first = order.index(after) + 1 if after in order else 0
     turns = [*order[first:], *order[:first]]
-    return next((alias for alias in turns if alias not in avoid), turns[0])
+    bearable = [alias for alias in turns if alias not in faulty] or turns
+    return next((alias for alias in bearable if alias not in resting), bearable[0])
 
 
 def parse_route(entry: str | Sequence[Tier]) -> Route:

@@ -64,6 +64,11 @@ class _Line:
             self.waiting.popleft()
         return bool(self.waiting)
 
+    @property
+    def number_waiting(self) -> int:
+        """Return how many still wait."""
+        return sum(not waiter.turn.done() for waiter in self.waiting)
+
     def has_turn(self, now: float) -> bool:
         """Tell whether somebody waits for whom there is a permit; use that up."""
         if not self.is_waited_for:
@@ -95,11 +100,18 @@ class _Line:
             if not waiter.turn.done():
                 waiter.turn.set_result(ended)
 
-    def turn_away_who_leaves(self) -> None:
-        """Let those go who do not wait while the account is held."""
+    def turn_away_who_leaves(self, *, most: int | None) -> int:
+        """Let those go who do not wait while the account is held, and whoever is one
+        too many; return how many stay."""
+        staying = 0
         for waiter in self.waiting:
-            if waiter.leaves and not waiter.turn.done():
+            if waiter.turn.done():
+                continue
+            if waiter.leaves or (most is not None and staying >= most):
                 waiter.turn.set_result(Turn.HELD)
+            else:
+                staying += 1
+        return staying
 
 
 class Turns:
@@ -114,6 +126,8 @@ class Turns:
         self.part_of_quota = 1.0
         # Whom a held account still lets through; None while it is not held.
         self._let_through: int | None = None
+        # How many may wait while it is held; None: any number.
+        self.most_held: int | None = None
         self._booking = booking
         self._lines: dict[tuple[Priority, Allowance | None], _Line] = {}
         self._given = 0
@@ -143,9 +157,9 @@ class Turns:
 
         Who `leaves` rather goes elsewhere than wait for a held account.
         """
-        if leaves and self._let_through == 0:
+        if self._let_through == 0 and (leaves or self.is_crowded(priority)):
             return Turn.HELD
-        if self._may_go_on and allowance is None:
+        if self._free > 0 and self._let_through is None and allowance is None:
             # Without limits nobody waits while there is a place.
             self._free -= 1
             return Turn.GIVEN
@@ -178,8 +192,7 @@ class Turns:
     def hold(self) -> None:
         """Give no more turns."""
         self._let_through = 0
-        for line in self._lines.values():
-            line.turn_away_who_leaves()
+        self._turn_away_who_leaves()
 
     def let_one_through(self) -> None:
         """Give one turn although the account is held."""
@@ -191,6 +204,24 @@ class Turns:
         """Give turns again."""
         self._let_through = None
         self._go_on()
+
+    @property
+    def number_waiting(self) -> int:
+        """Return how many wait."""
+        return sum(line.number_waiting for line in self._lines.values())
+
+    def is_crowded(self, priority: Priority) -> bool:
+        """Tell whether no more of this class should wait: HIGH always may."""
+        if self.most_held is None or priority is Priority.HIGH:
+            return False
+        return self.number_waiting >= self.most_held
+
+    def _turn_away_who_leaves(self) -> None:
+        left = self.most_held
+        for (priority, _), line in self._lines.items():
+            most = None if priority is Priority.HIGH else left
+            staying = line.turn_away_who_leaves(most=most)
+            left = None if left is None else max(left - staying, 0)
 
     @property
     def has_one_to_let_through(self) -> bool:
@@ -226,6 +257,7 @@ class Turns:
             self._given += 1
             if self._let_through:
                 self._let_through -= 1
+                self._turn_away_who_leaves()
         if self._may_go_on:
             self._look_ahead(now)
 

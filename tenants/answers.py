@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +21,8 @@ from tenants.idempotency import (
     read_key,
     run_once,
 )
+from tenants.request_rate.buckets import SECONDS_HELD
+from tenants.request_rate.rate import RateStanding
 
 
 def answer(
@@ -62,10 +64,31 @@ def answer_once(
     return to_http(stored, replayed=replayed)
 
 
-def to_http(stored: StoredResponse, *, replayed: bool) -> HttpResponse:
+def rate_headers(standing: RateStanding) -> dict[str, str]:
+    """Tell a caller how its rate stands (draft-ietf-httpapi-ratelimit-headers)."""
+    policy = f'"{standing.bucket}"'
+    headers = {
+        "RateLimit-Policy": f"{policy};q={standing.holds};w={SECONDS_HELD}",
+        "RateLimit": f"{policy};r={standing.left}",
+    }
+    if standing.retry_after:
+        headers["RateLimit"] += f";t={standing.retry_after}"
+        headers["Retry-After"] = str(standing.retry_after)
+    return headers
+
+
+def to_http(
+    stored: StoredResponse,
+    *,
+    replayed: bool,
+    headers: Mapping[str, str] | None = None,
+) -> HttpResponse:
     """Send an answer, saying so if it was given before."""
     response = HttpResponse(
-        stored.body, status=stored.status_code, content_type="application/json"
+        stored.body,
+        status=stored.status_code,
+        content_type="application/json",
+        headers=headers,
     )
     if replayed:
         response["Idempotent-Replayed"] = "true"

@@ -1,4 +1,4 @@
-"""Wrong secrets fail at start, not at the first notification."""
+"""Wrong secrets and limits fail at start, not at the first notification."""
 
 from __future__ import annotations
 
@@ -33,3 +33,13 @@ def check_user_token_secrets(**_: Any) -> list[Error]:
         hint = 'Make one: python -c "import secrets;print(secrets.token_urlsafe(50))"'
         return [Error(str(wrong), hint=hint, id="tenants.E002")]
     return []
+
+
+@register
+def check_rate(**_: Any) -> list[Error]:
+    """tenants.E003: what the rates of tenants are reckoned from."""
+    return [
+        Error(f"{name} must be at least 1.", id="tenants.E003")
+        for name in ("TENANT_RATE", "EXPECTED_WEB_PROCESSES")
+        if getattr(settings, name) < 1
+    ]

@@ -6,12 +6,22 @@ from hashlib import sha256
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import CheckConstraint, Func, Index, Q, UniqueConstraint
 from django.db.models.lookups import Exact
 
 from foundation.database_clock import AppNow
 from foundation.ids import new_id
+
+
+def _daily_quota(messages: str) -> models.PositiveIntegerField[int | None, int | None]:
+    return models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text=f"How many {messages} may be accepted a day, by the tenant's own time"
+        " zone. Empty: as many as it likes; 0: none.",
+    )
 
 
 class Tenant(models.Model):
@@ -35,11 +45,27 @@ class Tenant(models.Model):
         help_text="Country of phone numbers written without one, for example VN.",
     )
     time_zone = models.CharField(max_length=64, default="UTC")
+    requests_per_second = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Notifications that it may submit a second; ten seconds' worth may"
+        " come at once. One-time passwords and test keys have as much again, each."
+        " Empty: the platform's default.",
+    )
+    daily_email_quota = _daily_quota("e-mails")
+    daily_sms_quota = _daily_quota("text messages")
+    daily_push_quota = _daily_quota("push messages, one for each device")
+    daily_in_app_quota = _daily_quota("messages in the inbox")
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
 
     class Meta:
         db_table = "tenant"
         constraints = [
+            CheckConstraint(
+                name="tenant_may_make_requests",
+                condition=Q(requests_per_second__gte=1),
+            ),
             CheckConstraint(
                 name="tenant_slug_is_a_label",
                 condition=Q(slug__regex=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"),

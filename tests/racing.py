@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,7 @@ from notifications import outbox
 from notifications.outbox import Lane, Poll
 from notifications.published import claim_published
 from notifications.transitions import Fence
-from notifications.transport.base import Subscription
+from notifications.transport.base import Room, Subscription
 from providers.channels import Channel
 from tenants.categories import Priority
 from tests.acme import run_together
@@ -84,6 +84,9 @@ def tell(line: str) -> None:
     sys.stdout.write(f"\n{line}\n")
 
 
+_LANE = Lane(Priority.NORMAL, Channel.EMAIL)
+
+
 class RelayedTransport:
     """Takes NORMAL e-mail as the relay does and claims it by record, with no broker.
 
@@ -99,7 +102,7 @@ class RelayedTransport:
     def fetch(self, *, limit: int) -> bool:
         if not self._records:
             poll = Poll(
-                lane=Lane(Priority.NORMAL, Channel.EMAIL),
+                lane=_LANE,
                 floor=datetime(2000, 1, 1, tzinfo=UTC),
                 limit=limit,
                 lease=settings.PUBLISH_LEASE,
@@ -109,10 +112,8 @@ class RelayedTransport:
             self._records.extend(row.fence for row in taken)
         return bool(self._records)
 
-    def claim(
-        self, cursor: Cursor, *, room: Mapping[Channel, int], limit: int
-    ) -> list[Fence]:
-        most = min(limit, room[Channel.EMAIL], len(self._records))
+    def claim(self, cursor: Cursor, *, room: Room) -> list[Fence]:
+        most = min(room.total, room.by_lane[_LANE], len(self._records))
         records = [self._records.popleft() for _ in range(most)]
         return claim_published(cursor, records, lease=self._lease)
 

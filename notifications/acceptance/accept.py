@@ -30,6 +30,7 @@ from templates.catalog import (
     find_version,
 )
 from templates.variables import check_variables
+from tenants.daily_quotas import DailyQuotaExceeded, give_back, take_messages
 from tenants.idempotency import (
     IdempotencyInProgress,
     StoredResponse,
@@ -54,21 +55,22 @@ class PartitionMissing(OperationalError):
 def accept(*, caller: Caller, submission: Submission) -> Accepted:
     """Make a notification durable, or return the answer its key was given before.
 
-    Raises InvalidSubmission, IdempotencyKeyReused and IdempotencyInProgress. A retry
-    of what was once accepted is answered even where it would not be accepted today
-    (its template retired, its send_at passed).
+    Raises InvalidSubmission, DailyQuotaExceeded, IdempotencyKeyReused and
+    IdempotencyInProgress. A retry of what was once accepted is answered even where it
+    would not be accepted today (its template retired, its send_at passed, the quota
+    used up).
     """
     try:
         command = _prepare(caller, submission)
-        if _write(command):
+        if _write_within_quota(caller, command):
             if command.is_urgent and settings.DELIVERY_TRANSPORT == "kafka":
                 _bell.ring()  # for the relay: nobody else listens
             return Accepted(response=command.response, replayed=False)
-    except InvalidSubmission as invalid:
+    except (InvalidSubmission, DailyQuotaExceeded) as refused:
         try:
             first = _first_answer(caller, submission)
         except IdempotencyInProgress:
-            raise invalid from None
+            raise refused from None
         return Accepted(response=first, replayed=True)
     return Accepted(response=_first_answer(caller, submission), replayed=True)
 
@@ -116,6 +118,24 @@ def _pin_version(caller: Caller, submission: Submission) -> PinnedVersion:
     if errors:
         raise InvalidSubmission(*errors)
     return version
+
+
+def _write_within_quota(caller: Caller, command: Command) -> bool:
+    """Write what the tenant's day has room for; count only what was written.
+
+    Where that is unknown, because the connection broke, it counts.
+    """
+    if caller.is_test:
+        return _write(command)
+    shares = take_messages(tenant_id=caller.tenant_id, messages=command.messages)
+    try:
+        is_new = _write(command)
+    except (IdempotencyInProgress, InvalidSubmission, PartitionMissing):
+        give_back(shares)
+        raise
+    if not is_new:
+        give_back(shares)
+    return is_new
 
 
 def _write(command: Command) -> bool:

@@ -27,6 +27,8 @@ class Command:
 
     parameters: dict[str, object]
     response: StoredResponse
+    # How many will be sent, by the key of the channel.
+    messages: Mapping[str, int]
 
     @property
     def is_urgent(self) -> bool:
@@ -50,6 +52,7 @@ def build_command(
     deliveries = [sibling_id(notification_id) for _ in targets]
     return Command(
         response=response,
+        messages=_messages(targets),
         parameters={
             "tenant_id": caller.tenant_id,
             "actor": caller.actor,
@@ -60,6 +63,15 @@ def build_command(
             **_event_parameters(notification_id, deliveries, targets, version),
         },
     )
+
+
+def _messages(targets: Sequence[Target]) -> dict[str, int]:
+    messages: dict[str, int] = {}
+    for target in targets:
+        if _first_status(target) is DeliveryStatus.PENDING:
+            channel = target.channel.key
+            messages[channel] = messages.get(channel, 0) + 1
+    return messages
 
 
 def _key_parameters(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from notifications.admin import (  # noqa: F401 - they register
+    account_faults,
     dead_letters,
     deliveries,
     notifications,

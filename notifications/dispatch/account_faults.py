@@ -1,4 +1,4 @@
-"""Hold messages back from an account that refuses us."""
+"""Hold messages back from an account that refuses us, all but a probe."""
 
 from __future__ import annotations
 
@@ -7,26 +7,20 @@ from collections.abc import Sequence
 from foundation.statements import Cursor
 from notifications.dispatch.work import Work
 from notifications.retry_policy import ACCOUNT_FAULT, NextStep
-from providers import account_faults
+from providers.account_faults import probe_now
+
+Judged = list[tuple[Work, NextStep | None]]
 
 
-def hold_back(
-    cursor: Cursor, judged: Sequence[tuple[Work, NextStep | None]]
-) -> list[tuple[Work, NextStep | None]]:
-    """Park what would go to such an account, but for one message that probes it."""
-    faulty = {
-        work.provider for work, step in judged if step is None and work.account_fault
-    }
-    if not faulty:
-        return list(judged)
-    probes = account_faults.take_probes(cursor, faulty)
-    held: list[tuple[Work, NextStep | None]] = []
-    for work, step in judged:
-        if step is not None or not work.account_fault:
-            held.append((work, step))
-        elif work.provider in probes:
-            probes.discard(work.provider)
-            held.append((work, None))
-        else:
-            held.append((work, ACCOUNT_FAULT))
-    return held
+def hold_back(cursor: Cursor, judged: Sequence[tuple[Work, NextStep | None]]) -> Judged:
+    """Park what would go to such an account; a probe that policy stops is the next
+    message's."""
+    unused = {work.provider for work, step in judged if work.is_probe and step}
+    if unused:
+        probe_now(cursor, unused)
+    return [
+        (work, ACCOUNT_FAULT)
+        if step is None and work.is_account_faulty and not work.is_probe
+        else (work, step)
+        for work, step in judged
+    ]

@@ -7,7 +7,7 @@ the claim holds no lock for it and the call still follows within milliseconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -37,9 +37,8 @@ from notifications.transitions import (
     clear_maybe_sent,
     note_provider,
 )
-from notifications.transport.base import Transport
+from notifications.transport.base import Room, Transport
 from providers.base import OutboundMessage
-from providers.channels import Channel
 from providers.gateway import Health
 from templates.rendering import RenderFailed, render
 
@@ -84,12 +83,11 @@ class ClaimFailed(Exception):
 def claim_batch(
     transport: Transport,
     *,
-    room: Mapping[Channel, int],
-    limit: int,
+    room: Room,
     health: Callable[[], Health],
 ) -> ClaimedBatch:
     """Claim due work and settle at once what may not go out any more."""
-    if not transport.fetch(limit=limit):
+    if not transport.fetch(limit=room.total):
         return ClaimedBatch()
     claimed_at = time.monotonic()
     fences: list[Fence] = []
@@ -99,7 +97,7 @@ def claim_batch(
         transaction.atomic(durable=True),
         server_cursor() as cursor,
     ):
-        fences = transport.claim(cursor, room=room, limit=limit)
+        fences = transport.claim(cursor, room=room)
         if fences:
             begun = begin_sending(cursor, fences, retry_windows=retry_windows())
             works = load_work(cursor, begun, health=health())
@@ -197,6 +195,7 @@ def settlement_of(work: Work, step: NextStep) -> Settlement:
         notification_id=work.begun.notification_id,
         tenant_id=work.begun.tenant_id,
         channel=work.channel,
+        priority=work.priority,
         attempt=work.begun.attempt_count + 1,
         step=step,
         expires_at=work.begun.expires_at,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
@@ -35,10 +34,10 @@ from notifications.dispatch.settling import (
     observe_answers,
     settle_batch,
 )
+from notifications.dispatch.window import Window
 from notifications.transitions import BrokenInvariant
-from notifications.transport.base import Subscription, Transport
+from notifications.transport.base import Room, Subscription, Transport
 from notifications.worker import Stop
-from providers.channels import Channel
 from providers.gateway import Gateway
 
 log = structlog.get_logger(__name__)
@@ -76,11 +75,11 @@ class Consumer:
         self._subscription = subscription
         self._stop = stop
         self._pace = pace
-        self._gateway = Gateway()
+        self._gateway = Gateway(window=pace.window)
         self._database = DatabaseThread(stop=stop)
         self._outcomes: asyncio.Queue[Settlement] = asyncio.Queue()
         self._calls: set[asyncio.Task[None]] = set()
-        self._unsettled: Counter[Channel] = Counter()
+        self._window = Window(pace.window, subscription=subscription)
         self._progress = asyncio.Event()
         # Claims of one delivery each that are left after an unforeseen error.
         self._careful = 0
@@ -113,14 +112,14 @@ class Consumer:
     async def _claim_until_stopped(self, *, once: bool) -> None:
         pause = self._pace.busy_pause
         while not self._stop.asked:
-            room, was_idle = self._room(), not self._unsettled.total()
-            if not any(room.values()) or self._window_room() < self._least_room:
+            was_idle = self._window.is_empty
+            if self._window.is_full:
                 await self._wait_for_progress()
                 continue
-            limit = 1 if self._careful else self._window_room()
-            batch = await self._claim(room, limit)
+            room = self._window.room(at_most=1 if self._careful else None)
+            batch = await self._claim(room)
             self._start(batch)
-            if batch.size == limit:
+            if batch.size == room.total:
                 continue
             if batch.size == 0 and not batch.found:
                 # Only a claim with all the room says that nothing at all is due.
@@ -131,29 +130,7 @@ class Consumer:
                 pause = self._pace.busy_pause
             await asyncio.sleep(pause)
 
-    @property
-    def _least_room(self) -> int:
-        """A claim for a handful costs as much as one for many."""
-        return max(self._pace.window // 10, 1)
-
-    def _window_room(self) -> int:
-        return self._pace.window - self._unsettled.total()
-
-    def _room(self) -> dict[Channel, int]:
-        """Say how much of each channel may be claimed.
-
-        One channel whose provider hangs fills at most half of the window.
-        """
-        channels = self._subscription.channels
-        is_shared = len(channels) > 1
-        share = max(self._pace.window // 2, 1) if is_shared else self._pace.window
-        free = self._window_room()
-        return {
-            channel: max(min(share - self._unsettled[channel], free), 0)
-            for channel in channels
-        }
-
-    async def _claim(self, room: dict[Channel, int], limit: int) -> ClaimedBatch:
+    async def _claim(self, room: Room) -> ClaimedBatch:
         """Claim through outages; put off, loudly, what cannot be claimed."""
         self._careful = max(self._careful - 1, 0)
         try:
@@ -162,7 +139,6 @@ class Consumer:
                     claim_batch,
                     self._transport,
                     room=room,
-                    limit=limit,
                     health=self._gateway.health,
                 ),
                 patience=timedelta(0),
@@ -174,7 +150,7 @@ class Consumer:
             if len(failed.delivery_ids) == 1:
                 return await self._set_aside(failed.delivery_ids)
             self._careful = len(failed.delivery_ids)
-            return ClaimedBatch(size=limit)
+            return ClaimedBatch(size=room.total)
         return batch or ClaimedBatch()
 
     async def _set_aside(self, delivery_ids: Collection[UUID]) -> ClaimedBatch:
@@ -185,17 +161,17 @@ class Consumer:
 
     def _start(self, batch: ClaimedBatch) -> None:
         for settlement in batch.unsendable:
-            self._unsettled[settlement.channel] += 1
+            self._window.take(settlement.lane)
             self._outcomes.put_nowait(settlement)
         for outgoing in batch.outgoing:
-            self._unsettled[outgoing.work.channel] += 1
+            self._window.take(outgoing.work.lane)
             call = asyncio.create_task(self._send(outgoing))
             self._calls.add(call)  # asyncio itself keeps no hold of it
             call.add_done_callback(self._calls.discard)
 
     async def _send(self, outgoing: Outgoing) -> None:
-        channel = outgoing.work.channel
-        with contained("send_failed", channel=channel.key) as tried:
+        lane = outgoing.work.lane
+        with contained("send_failed", channel=lane.channel.key) as tried:
             settlement = await send(
                 outgoing,
                 gateway=self._gateway,
@@ -205,7 +181,7 @@ class Consumer:
             failpoint("consumer.after_call")
             self._outcomes.put_nowait(settlement)
         if tried.error is not None:  # left to its lease, and no room lost
-            self._unsettled[channel] -= 1
+            self._window.release([lane])
             self._progress.set()
 
     async def _settle_outcomes(self) -> None:
@@ -216,7 +192,7 @@ class Consumer:
                 batch.append(self._outcomes.get_nowait())
             observe_answers(batch)
             await self._settle(batch)
-            self._unsettled.subtract(known.channel for known in batch)
+            self._window.release([known.lane for known in batch])
             self._progress.set()
 
     async def _settle(self, batch: list[Settlement]) -> None:
@@ -236,7 +212,7 @@ class Consumer:
 
     async def _drain(self, settler: asyncio.Task[None]) -> None:
         """Finish what is in flight; provider calls end by their own time limits."""
-        while self._unsettled.total() and not settler.done():
+        while not self._window.is_empty and not settler.done():
             waiting = asyncio.create_task(self._wait_for_progress())
             await asyncio.wait({waiting, settler}, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()

@@ -15,7 +15,15 @@ from notifications.dispatch.judging import (
     retry_policy,
 )
 from notifications.dispatch.settling import Settlement
-from notifications.retry_policy import SENT, NextStep, hold_back, next_step
+from notifications.dispatch.work import Work
+from notifications.retry_policy import (
+    ACCOUNT_REFUSED,
+    RESUMED_AFTER_REFUSAL,
+    SENT,
+    NextStep,
+    hold_back,
+    next_step,
+)
 from notifications.statuses import DeliveryStatus
 from providers.base import LocalAdapter, Outcome, Scope, SendResult, Verdict
 from providers.gateway import Gateway, Health
@@ -31,8 +39,9 @@ async def send(
 ) -> Settlement:
     """Send unless it is too late, and say what follows from the answer."""
     work = outgoing.work
+    health = gateway.health()
     if len(work.route) > 1:
-        gateway.want(alias for alias in work.route if alias != work.provider)
+        gateway.want(work.route)
 
     def just_before() -> None:
         call = gateway.account(work.provider).timeout
@@ -46,7 +55,7 @@ async def send(
                 outgoing.message,
                 alias=work.provider,
                 just_before=just_before,
-                leaves=bool(work.alternatives),
+                leaves=bool(work.alternatives - health.resting),
             )
     except _TooLate as late:
         return settlement_of(work, late.step)
@@ -56,11 +65,12 @@ async def send(
         notification_id=work.begun.notification_id,
         tenant_id=work.begun.tenant_id,
         channel=work.channel,
+        priority=work.priority,
         attempt=outgoing.message.attempt,
         step=_step_after(result, outgoing, health=gateway.health(), spread=spread),
         expires_at=work.begun.expires_at,
         provider=work.provider,
-        is_probe=bool(work.account_fault),
+        is_probe=work.is_probe,
         result=result,
         adapter=adapter if isinstance(adapter, LocalAdapter) else None,
     )
@@ -74,20 +84,53 @@ def _step_after(
     work = outgoing.work
     attempt = attempt_of(work, now=_now(outgoing))
     policy = retry_policy(work.begun.category)
+    # A probe, or what failed as the breaker opened: the outage is no fault of its own,
+    # and does not use up its time.
+    rests = work.provider in health.resting | health.probing
+    if rests:
+        attempt = replace(attempt, retry_until=attempt.now + policy.window)
     if not result.is_called:
         step = hold_back(result, attempt, policy=policy)
-        moves_on = result.code == BREAKER_OPEN
-    else:
-        step = next_step(result, attempt, policy=policy, spread=spread)
-        # Once everybody has been tried it backs off, before the next round.
-        moves_on = (
-            result.outcome is Outcome.TRANSIENT_ERROR
-            and result.scope is Scope.MESSAGE
-            and step.status is DeliveryStatus.PENDING
-            and attempt.number % len(work.route) != 0
+        # Nor to one that needs a probe: it has got its message.
+        others = work.alternatives - health.resting - health.probing
+        if result.code == BREAKER_OPEN and others:
+            return replace(step, reason="failed_over", delay=timedelta(0))
+        return step
+    step = next_step(result, attempt, policy=policy, spread=spread)
+    step = replace(step, retry_window=policy.window) if rests else step
+    if _moves_on(result, step, outgoing, health=health):
+        return NextStep(
+            status=DeliveryStatus.PENDING,
+            reason="failed_over",
+            delay=timedelta(0),
+            retry_window=step.retry_window,
         )
-    if moves_on and work.alternatives - health.resting:
-        return replace(step, reason="failed_over", delay=timedelta(0))
+    return _second_refusal(step, work) if result.is_account_fault else step
+
+
+def _moves_on(
+    result: SendResult, step: NextStep, outgoing: Outgoing, *, health: Health
+) -> bool:
+    """Tell whether another provider is tried at once. Once everybody has been, it backs
+    off before the next round, or parks."""
+    work = outgoing.work
+    is_transient = (
+        result.outcome is Outcome.TRANSIENT_ERROR
+        and result.scope is Scope.MESSAGE
+        and step.status is DeliveryStatus.PENDING
+    )
+    return (
+        (is_transient or result.is_account_fault)
+        and outgoing.message.attempt % len(work.route) != 0
+        and bool(work.alternatives - health.resting)
+    )
+
+
+def _second_refusal(step: NextStep, work: Work) -> NextStep:
+    """Believe an account that refuses the same message again after it was mended: then
+    it is the message, and a person has to look at it."""
+    if work.begun.was_reason == RESUMED_AFTER_REFUSAL:
+        return replace(step, reason=ACCOUNT_REFUSED)
     return step
 
 

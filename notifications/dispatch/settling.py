@@ -20,13 +20,15 @@ from notifications.metrics import (
     observe_lost_claims,
     observe_settled,
 )
-from notifications.retry_policy import NextStep
+from notifications.outbox import Lane
+from notifications.retry_policy import ACCOUNT_REFUSED, NextStep
 from notifications.statuses import FINISHED, DeliveryStatus
 from notifications.transitions import Arrow, Fence
 from providers.account_faults import note_faulty, note_mended
 from providers.base import LocalAdapter, Outcome, SendResult
 from providers.channels import Channel
 from providers.registry import may_rest
+from tenants.categories import Priority
 
 ACTOR = "worker"
 
@@ -49,6 +51,7 @@ class Settlement:
     notification_id: UUID
     tenant_id: int
     channel: Channel
+    priority: Priority
     attempt: int
     step: NextStep
     expires_at: datetime | None = None
@@ -57,6 +60,10 @@ class Settlement:
     is_probe: bool = False
     result: SendResult | None = None
     adapter: LocalAdapter | None = field(default=None, repr=False)
+
+    @property
+    def lane(self) -> Lane:
+        return Lane(self.priority, self.channel)
 
 
 def settle_batch(settlements: Sequence[Settlement]) -> None:
@@ -124,6 +131,8 @@ def _persist_items(cursor: Cursor, won: Sequence[Settlement]) -> None:
         adapter.persist(cursor, batch)
 
 
+# What settings are to blame for.
+_OUR_OWN_FAULTS = frozenset({"unknown_provider", "channel_not_served"})
 # What an account that is at fault cannot answer.
 _PROVES_IT_WELL = frozenset({Outcome.ACCEPTED, Outcome.REJECTED})
 
@@ -135,9 +144,9 @@ def _learn_of_faults(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
     well: set[str] = set()
     mended: set[str] = set()
     for known in settlements:
-        if known.result is None:
+        if known.result is None or known.result.code in _OUR_OWN_FAULTS:
             continue
-        if known.result.is_account_fault:
+        if known.result.is_account_fault and known.step.reason != ACCOUNT_REFUSED:
             faults[known.provider] = known.result.code
         elif known.result.outcome in _PROVES_IT_WELL:
             well.add(known.provider)

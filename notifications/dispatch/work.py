@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 import orjson
 
 from foundation.statements import Cursor
+from notifications.outbox import Lane
 from notifications.transitions import Begun, BrokenInvariant, Fence
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
-from providers.account_faults import faulty_accounts
+from providers.account_faults import faulty_accounts, take_probes
 from providers.base import Adapter, LocalAdapter
 from providers.channels import Channel
 from providers.gateway import Health
@@ -40,8 +41,9 @@ class Work:
     route: tuple[str, ...]
     # Of these, who could stand in: nobody once a call may have succeeded.
     alternatives: frozenset[str] = frozenset()
-    # Why the account refuses us; empty while it does not.
-    account_fault: str = ""
+    # Whether the account refuses us, and whether this message is to see if it does.
+    is_account_faulty: bool = False
+    is_probe: bool = False
     # None where the settings know no such provider; the gateway says so.
     adapter: type[Adapter] | None
     sealed_content: bytes | None
@@ -50,6 +52,10 @@ class Work:
     def is_local(self) -> bool:
         """Tell whether settle itself delivers it: then no outcome is ever unknown."""
         return self.adapter is not None and issubclass(self.adapter, LocalAdapter)
+
+    @property
+    def lane(self) -> Lane:
+        return Lane(self.priority, self.channel)
 
     @property
     def fence(self) -> Fence:
@@ -119,9 +125,11 @@ def load_work(cursor: Cursor, begun: Sequence[Begun], *, health: Health) -> list
     }
     if unpinned:
         raise BrokenInvariant(unpinned)
+    faulty = faulty_accounts(cursor)
     choice = Choice(
         load_routes({row.tenant_id for row in begun}),
-        faults=faulty_accounts(cursor),
+        faulty=faulty,
+        probes=take_probes(cursor, faulty) if faulty else set(),
         health=health,
     )
     return [
@@ -134,12 +142,19 @@ class Choice:
     """Chooses the provider of each delivery of a batch."""
 
     def __init__(
-        self, routes: RouteTable, *, faults: Mapping[str, str], health: Health
+        self,
+        routes: RouteTable,
+        *,
+        faulty: Collection[str],
+        probes: Collection[str],
+        health: Health,
     ) -> None:
-        self.faults = faults
+        self.faulty = frozenset(faulty)
         self._routes = routes
-        self._avoid = {*faults, *health.resting}
-        self._probing = set(health.probing)
+        self._resting = set(health.resting)
+        # Each of these needs one message, and only one.
+        self._probing = {*health.probing, *probes}
+        self._held = self.faulty - set(probes)
 
     def route(self, begun: Begun, *, is_test: bool) -> tuple[str, ...]:
         """Return everybody who could be called, in this delivery's order."""
@@ -152,7 +167,7 @@ class Choice:
         """Return who could be called instead of the chosen one."""
         if len(route) == 1 or begun.maybe_sent:
             return frozenset()
-        return frozenset(route) - self.faults.keys()
+        return frozenset(route) - self.faulty
 
     def provider(self, begun: Begun, route: tuple[str, ...]) -> str:
         """Return whom to call: another than failed, but nobody else once a call may
@@ -160,11 +175,17 @@ class Choice:
         if begun.maybe_sent and begun.provider in route:
             return begun.provider
         after = begun.provider if begun.attempt_count else ""
-        chosen = choose(route, after=after, avoid=self._avoid)
-        if chosen in self._probing:
-            self._probing.discard(chosen)
-            self._avoid.add(chosen)
-        return chosen
+        return choose(route, after=after, resting=self._resting, faulty=self._held)
+
+    def take_probe(self, provider: str) -> bool:
+        """Tell whether this message is the probe that the provider needs."""
+        if provider not in self._probing:
+            return False
+        self._probing.discard(provider)
+        self._resting.add(provider)
+        if provider in self.faulty:
+            self._held |= {provider}
+        return True
 
 
 def _work(
@@ -191,7 +212,8 @@ def _work(
         provider=provider,
         route=route,
         alternatives=choice.alternatives(begun, route) - {provider},
-        account_fault=choice.faults.get(provider, ""),
+        is_account_faulty=provider in choice.faulty,
+        is_probe=choice.take_probe(provider) and provider in choice.faulty,
         adapter=_adapter(provider),
         sealed_content=sealed,
     )

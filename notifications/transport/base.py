@@ -28,6 +28,16 @@ class Subscription:
         return tuple(Lane(*pair) for pair in product(self.priorities, self.channels))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How many deliveries a consumer can take: in all, of those beside HIGH, and of
+    each lane; what one lane takes is taken from the others of its channel too."""
+
+    total: int
+    beside_high: int
+    by_lane: Mapping[Lane, int]
+
+
 class Transport(Protocol):
     """Brings due deliveries to consumers.
 
@@ -44,10 +54,7 @@ class Transport(Protocol):
         """Bring at most `limit` pieces of work within reach, and tell whether any is;
         outside of any transaction, since it may wait for a network."""
 
-    def claim(
-        self, cursor: Cursor, *, room: Mapping[Channel, int], limit: int
-    ) -> list[Fence]:
-        """Win fetched work on its outbox rows, within the caller's transaction: at
-        most `room` of each channel, at most `limit` in all."""
+    def claim(self, cursor: Cursor, *, room: Room) -> list[Fence]:
+        """Win fetched work on its outbox rows, within the caller's transaction."""
 
     def close(self) -> None: ...

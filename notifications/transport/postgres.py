@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -12,10 +11,9 @@ from django.db import transaction
 from foundation.statements import Cursor, server_cursor
 from notifications.outbox import Lane, Poll, due_lanes, poll_and_claim
 from notifications.transitions import Fence
-from notifications.transport.base import Subscription
+from notifications.transport.base import Room, Subscription
 from notifications.transport.due_floors import DueFloors
 from notifications.transport.sharing import Sharing
-from providers.channels import Channel
 
 # Beside HIGH, which is looked for all the time, the other classes gather for a while:
 # a claim for a handful costs as much as one for a hundred.
@@ -50,9 +48,7 @@ class PostgresTransport:
             self._due = due_lanes(cursor, floors, overdue_by=self._overdue_by)
         return bool(self._due)
 
-    def claim(
-        self, cursor: Cursor, *, room: Mapping[Channel, int], limit: int
-    ) -> list[Fence]:
+    def claim(self, cursor: Cursor, *, room: Room) -> list[Fence]:
         """Claim due rows of every class that has some, the higher classes first."""
         claimed: list[Fence] = []
 
@@ -61,7 +57,7 @@ class PostgresTransport:
             claimed.extend(fences)
             return len(fences)
 
-        self._sharing.divide(room=room, limit=limit, take=take)
+        self._sharing.divide(room=room, take=take)
         return claimed
 
     def close(self) -> None:

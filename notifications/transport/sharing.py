@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 from notifications.outbox import Lane
-from notifications.transport.base import Subscription
+from notifications.transport.base import Room, Subscription
 from providers.channels import Channel
 from tenants.categories import Priority
 
@@ -23,25 +24,31 @@ class Sharing:
     def divide(
         self,
         *,
-        room: Mapping[Channel, int],
-        limit: int,
+        room: Room,
         take: Callable[[Lane, int], int],
     ) -> None:
         """Offer every lane what it may have; `take` says how many it took of that."""
-        left, taken = dict(room), 0
+        left, beside_high = room.total, room.beside_high
+        taken: Counter[Channel] = Counter()
         for priority in sorted(self._subscription.priorities):
-            free = self._room_for(priority, limit - taken)
+            is_high = priority is Priority.HIGH
+            free = self._room_for(priority, left if is_high else min(left, beside_high))
             for channel in self._channels_in_turn():
-                most = min(free, left[channel])
+                lane = Lane(priority, channel)
+                of_channel = room.by_lane[lane] - taken[channel]
+                most = min(free, self._room_for(priority, of_channel))
                 if most <= 0:
                     continue
-                number = take(Lane(priority, channel), most)
+                number = take(lane, most)
                 free -= number
-                taken += number
-                left[channel] -= number
+                left -= number
+                taken[channel] += number
+                beside_high -= 0 if is_high else number
         self._turn += 1
 
     def _room_for(self, priority: Priority, room: int) -> int:
+        if room <= 0:
+            return 0
         low_is_served = Priority.LOW in self._subscription.priorities
         if priority is Priority.LOW or not low_is_served:
             return room

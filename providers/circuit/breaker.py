@@ -24,6 +24,7 @@ _CALM_SECONDS = 2.0
 _OPEN_SECONDS = 0.5
 _SETTLING_SECONDS = 1.0
 _WANTED_SECONDS = 5.0
+_STALE_SECONDS = 10.0
 
 
 class CircuitBreaker:
@@ -59,11 +60,23 @@ class CircuitBreaker:
         self._probe_went = ""
         self._next_own_probe = 0.0
         self._wanted_until = 0.0
+        self._is_known = asyncio.Event()
+        self._reported_at = float("-inf")
+        self._failures = 0
         self._report_at = float("inf")
         self._timer: asyncio.TimerHandle | None = None
         self._reporting: asyncio.Task[None] | None = None
         self._on_slow = on_slow
         self.is_open = False
+
+    async def get_to_know(self) -> None:
+        """Ask how the account stands before the first call, and after a long rest: who
+        comes during an outage must not find out by himself."""
+        if time.monotonic() - self._reported_at > _STALE_SECONDS:
+            self._is_known.clear()
+        if not self._is_known.is_set():
+            self._report_within(0)
+            await self._is_known.wait()
 
     def begin(self) -> int:
         """Watch a call from now on; return its number."""
@@ -151,7 +164,20 @@ class CircuitBreaker:
         self._reporting = asyncio.create_task(self._report())
 
     async def _report(self) -> None:
-        self._count_slow()
+        """Report and obey. Whatever goes wrong, there is a next time, and nobody waits
+        for this one."""
+        try:
+            self._count_slow()
+            await self._tell()
+        finally:
+            self._reporting = None
+            self._reported_at = time.monotonic()
+            if self.is_open:
+                self._report_within(_CALM_SECONDS)
+            if self._failures != 1:
+                self._is_known.set()
+
+    async def _tell(self) -> None:
         is_wanted = self._turns.is_waited_for or time.monotonic() < self._wanted_until
         report = Report(
             well=self._well,
@@ -165,9 +191,17 @@ class CircuitBreaker:
                 self._alias, report, policy=self._policy, probe_life=self._probe_life
             )
         except valkey.AWAY:
+            self._failures += 1
+            if self._failures == 1:
+                # It may have been us who stood still: tell it again.
+                self._well += report.well
+                self._badly += report.badly
+                self._probe_went = self._probe_went or report.probe
+                self._report_within(_SOON_SECONDS)
+                return
             decision = self._decide_alone(report)
-        finally:
-            self._reporting = None
+        else:
+            self._failures = 0
         self._obey(decision)
 
     def _decide_alone(self, report: Report) -> Decision:
@@ -203,6 +237,7 @@ class CircuitBreaker:
     def _close(self) -> None:
         log.info("breaker_closed", provider=self._alias)
         self.is_open = self._is_probe_next = False
+        self._probe, self._probe_went = None, ""
         self._metric.set(0)
         self._running.clear()
         self._well = self._badly = 0

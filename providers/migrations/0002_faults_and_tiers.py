@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import django.core.validators
 from django.db import migrations, models
 
 import foundation.database_clock
@@ -55,6 +56,7 @@ class Migration(migrations.Migration):
             name="weight",
             field=models.PositiveSmallIntegerField(
                 default=1,
+                validators=[django.core.validators.MinValueValidator(1)],
                 help_text="Its part of the traffic, beside others of its tier.",
             ),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -11,9 +12,11 @@ from django.db.models import Model
 from django.http import HttpRequest
 
 from tenants.admin.acts import Act
-from tenants.admin.presenting import label
+from tenants.admin.presenting import Table, label, moment, words
 from tenants.admin.scoping import TenantScopedAdmin
 from tenants.admin.typed import ModelForm
+from tenants.daily_quotas import taken_today
+from tenants.limits import LIMIT_FIELDS, QUOTA_FIELDS
 from tenants.models import Tenant
 from tenants.onboarding import Home, create_tenant
 
@@ -30,6 +33,7 @@ class TenantForm(ModelForm):
             "default_locale",
             "default_region",
             "time_zone",
+            *LIMIT_FIELDS,
         )
 
     def clean_time_zone(self) -> str:
@@ -58,10 +62,15 @@ class TenantAdmin(TenantScopedAdmin):
         return label(obj.status, {"active": "success", "suspended": "warning"})
 
     def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        """Show a new tenant's form without a status: it starts active."""
+        """Show a new tenant's form without status and limits: it starts active."""
         who = ("slug", "name") if obj is None else ("slug", "name", "status")
         home = ("default_locale", "default_region", "time_zone")
-        return ((None, {"fields": who}), ("Where its people are", {"fields": home}))
+        limits = () if obj is None else (("Limits", {"fields": LIMIT_FIELDS}),)
+        return (
+            (None, {"fields": who}),
+            ("Where its people are", {"fields": home}),
+            *limits,
+        )
 
     def get_readonly_fields(
         self, request: HttpRequest, obj: Model | None = None
@@ -69,12 +78,30 @@ class TenantAdmin(TenantScopedAdmin):
         """Keep the slug: others have written it down."""
         return () if obj is None else ("slug",)
 
+    def tables(self, obj: Tenant) -> Sequence[Table]:
+        """Show what is used up of the tenant's day."""
+        day, taken = taken_today(tenant_id=obj.pk, time_zone=obj.time_zone)
+        quotas = {
+            channel: getattr(obj, field) for channel, field in QUOTA_FIELDS.items()
+        }
+        return (
+            Table(
+                title=f"Messages of {day.date}, until {moment(day.ends_at)} UTC",
+                headers=("Channel", "Used, and held ready by processes", "Daily quota"),
+                rows=[
+                    (words(channel), *_of_quota(quota, taken.get(channel, 0)))
+                    for channel, quota in quotas.items()
+                ],
+            ),
+        )
+
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
         """Make a new tenant together with its keys."""
         if change:
             super().save_model(request, obj, form, change)
+            self._record_limits(request, obj, form)
             return
         home = Home(
             locale=obj.default_locale,
@@ -88,3 +115,21 @@ class TenantAdmin(TenantScopedAdmin):
             tenant_id=obj.pk,
             detail={"slug": obj.slug},
         )
+
+    def _record_limits(self, request: HttpRequest, obj: Tenant, form: Any) -> None:
+        changed = [name for name in LIMIT_FIELDS if name in form.changed_data]
+        detail: dict[str, object] = {}
+        for name in changed:
+            detail |= {name: getattr(obj, name), f"{name}_was": form.initial[name]}
+        if changed:
+            self.record(
+                request,
+                kind="tenant.limits_changed",
+                tenant_id=obj.pk,
+                detail=detail,
+            )
+
+
+def _of_quota(quota: int | None, taken: int) -> tuple[object, object]:
+    """Show a channel's use; without a quota nobody counts."""
+    return ("not counted", "none") if quota is None else (taken, quota)

@@ -17,9 +17,9 @@ from devstack.servers import free_port
 from foundation.statements import server_cursor
 from notifications.dispatch.loop import Pace
 from notifications.management.commands import consume_deliveries
-from notifications.outbox import Lane, Poll, Taken, take
+from notifications.outbox import LANES, Lane, Poll, Taken, take
 from notifications.transitions import Fence
-from notifications.transport.base import Subscription
+from notifications.transport.base import Room, Subscription
 from notifications.transport.kafka.consuming import KafkaTransport
 from notifications.transport.kafka.publisher import Publisher
 from notifications.transport.records import Record, encode
@@ -166,12 +166,12 @@ def test_what_is_overdue_and_what_has_a_record_are_claimed_in_turn(
     overdue = api.accept(idempotency_key="overdue", priority="high")
     kafka.produce(HIGH_EMAIL, record_of(recorded))
     transport = KafkaTransport(ALL)
-    room = dict.fromkeys(Channel, 10)
+    room = Room(total=10, beside_high=10, by_lane=dict.fromkeys(LANES, 10))
 
     def claim() -> list[UUID]:
         transport.fetch(limit=10)
         with transaction.atomic(), server_cursor() as cursor:
-            fences = transport.claim(cursor, room=room, limit=10)
+            fences = transport.claim(cursor, room=room)
             transaction.set_rollback(True)
         return [fence.delivery_id for fence in fences]
 

@@ -139,7 +139,7 @@ def test_every_duplicate_gets_the_first_answer_and_every_other_body_a_conflict(
     tell(f"{races:,} duplicates of {number:,} keys, {took:.0f} s: {dict(seen)}")
     assert seen["replayed"] + seen["refused"] == races
     assert min(seen["won by the other body"], seen["won by the usual body"]) > 0
-    assert seen["under way together with the first"] >= races // 2
+    assert seen["under way together with the first"] >= races // 4
 
 
 def how_they_ended(first: Submitted, submits: Sequence[Submitted]) -> Iterator[str]:

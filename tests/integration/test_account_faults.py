@@ -13,6 +13,7 @@ from tests.acme import deliveries, events, provider_settings, query
 from tests.stubs.http import Answer, HttpStub
 
 REFUSED = Answer(401, {"error": "wrong token"})
+WRONG = "+84909999999"
 
 
 @pytest.fixture
@@ -184,3 +185,58 @@ def test_other_accounts_do_not_notice(api, consume, provider):
     consume()
 
     assert status(mail) == ("sent", "", 1)
+
+
+def test_a_message_that_alone_is_refused_stops_the_account_once_and_not_for_ever(
+    api, consume, provider, clock
+):
+    """A sender that is wrong for one country only: a person has to look at it."""
+    provider.decide = lambda call: REFUSED if call.json["to"] == WRONG else None
+    bad = api.accept(
+        recipient={"user_id": "usr_y", "phone": WRONG},
+        channels=["sms"],
+        idempotency_key=uuid4().hex,
+    )
+    consume()
+    for _ in range(3):
+        clock.advance(FIRST_PROBE)
+        accept(api)
+        consume()
+        resume_mended_accounts()
+        consume()
+
+    assert status(bad)[:2] == ("parked", "account_refused")
+    open_faults = query("SELECT * FROM account_fault WHERE mended_at IS NULL")
+    assert open_faults == []
+    assert resume_mended_accounts() == 0
+
+
+def test_what_waits_is_sent_however_late_beat_comes(api, consume, provider, clock):
+    provider.queue(REFUSED)
+    waiting = accept(api)
+    consume()
+    clock.advance(FIRST_PROBE)
+    accept(api)
+    consume()
+    clock.advance(timedelta(hours=1))
+
+    assert resume_mended_accounts() == 1
+    consume()
+
+    assert status(waiting)[0] == "sent"
+
+
+def test_a_probe_that_has_expired_leaves_it_to_the_next(api, consume, provider, clock):
+    provider.queue(REFUSED)
+    accept(api)
+    consume()
+    soon = (clock.now() + timedelta(seconds=30)).isoformat()
+    late = accept(api, expires_at=soon)
+    clock.advance(timedelta(seconds=31))
+    consume()
+    assert status(late)[0] == "expired"
+
+    probe = accept(api)
+    consume()
+
+    assert status(probe)[0] == "sent"

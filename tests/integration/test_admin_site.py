@@ -54,10 +54,11 @@ def test_pages_are_grouped_by_job_and_shown_to_whom_they_are_open():
             "Deliveries",
             "Dead letters",
             "Rejected records",
+            "Account faults",
             "Sandbox",
         ],
         "Content": ["Templates"],
-        "Tenancy": ["Tenants", "API keys", "Staff", "Accounts"],
+        "Tenancy": ["Tenants", "Routes", "API keys", "Staff", "Accounts"],
         "Trail": ["Audit events"],
     }
     viewers = groups(console_of(tenant, Role.VIEWER))

@@ -19,7 +19,7 @@ from templates.models import Template, TemplateContent, TemplateVersion
 from tenants.api_keys import issue_key
 from tenants.models import ApiKey, StaffMembership, Tenant
 from tests.factories.notifications import Row, insert
-from tests.factories.providers import recorded
+from tests.factories.providers import ProviderRouteFactory, recorded
 from tests.factories.staff import (
     Console,
     Role,
@@ -62,6 +62,7 @@ def rows_of(slug: str) -> Rows:
     member = StaffMembership.objects.create(
         user=StaffFactory.create(), tenant=tenant, role=Role.VIEWER
     )
+    route = ProviderRouteFactory.create(tenant=tenant, provider="sandbox")
     return Rows(
         tenant,
         {
@@ -69,6 +70,7 @@ def rows_of(slug: str) -> Rows:
             "tenants/apikey": key.pk,
             "tenants/staffmembership": member.pk,
             "audit/auditevent": event.pk,
+            "providers/providerroute": route.pk,
             "providers/sandboxmessage": message.pk,
             "templates/template": draft.template_id,
             "templates/templateversion": draft.pk,
@@ -85,6 +87,7 @@ PAGES = [
     "tenants/apikey",
     "tenants/staffmembership",
     "audit/auditevent",
+    "providers/providerroute",
     "providers/sandboxmessage",
     "templates/template",
     "templates/templateversion",
@@ -106,7 +109,8 @@ def test_every_page_with_a_tenants_rows_is_in_this_matrix():
     }
 
     # Of no tenant, and for superusers alone.
-    assert registered - {"notifications/rejectedrecord"} == set(PAGES)
+    of_nobody = {"notifications/rejectedrecord", "providers/accountfault"}
+    assert registered - of_nobody == set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)

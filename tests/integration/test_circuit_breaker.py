@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from redis import Redis
 
 from providers.base import SendResult
 from providers.channels import Channel
@@ -265,5 +266,47 @@ def test_without_valkey_calls_go_on(settings, alias):
                 assert (await send(gateway, alias)).outcome == "unknown"
             stub.always(ACCEPTED)
             assert (await send(gateway, alias)).outcome == "accepted"
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_whose_probe_was_overtaken_by_a_flush_probes_again(settings, alias):
+    """The board says closed while the probe is still on its way."""
+
+    async def scenario():
+        async with provider(settings, alias) as (stub, [gateway]):
+            await broken(stub, [gateway], alias)
+            stub.always(Hang())
+            before = len(stub.calls)
+            hanging = asyncio.create_task(send(gateway, alias))
+            await until(lambda: len(stub.calls) > before)
+            with Redis.from_url(settings.REDIS_URL) as valkey:
+                for key in valkey.scan_iter(f"*breaker:{{{alias}}}"):
+                    valkey.delete(key)
+            await until(lambda: not gateway.health().resting)
+            await broken(stub, [gateway], alias)
+            stub.always(ACCEPTED)
+            assert (await send(gateway, alias)).outcome == "accepted"
+            hanging.cancel()
+            await asyncio.gather(hanging, return_exceptions=True)
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_that_starts_during_an_outage_makes_no_call_of_its_own(
+    settings, alias
+):
+    async def scenario():
+        slow = {**QUICK, "recovery": timedelta(seconds=30)}
+        slow["longest_recovery"] = timedelta(seconds=30)
+        async with provider(settings, alias, workers=2, BREAKER=slow, PATIENCE=0.3) as (
+            stub,
+            gateways,
+        ):
+            await broken(stub, gateways, alias)
+            await asyncio.sleep(0.3)
+            before = len(stub.calls)
+            result = await send(gateways[1], alias)
+            assert (result.is_called, len(stub.calls)) == (False, before)
 
     asyncio.run(scenario())

@@ -17,6 +17,7 @@ from notifications.retry_policy import NextStep
 from notifications.statuses import DeliveryStatus
 from notifications.transitions import Fence
 from providers.channels import Channel
+from tenants.categories import Priority
 from tenants.data_keys import seal
 from tests.acme import deliveries, events, provider_settings, query, sandbox_calls
 from tests.factories.notifications import Row, delivery_of, insert, outbox_of
@@ -31,6 +32,7 @@ def settlement(fence, step):
         notification_id=delivery_of(fence.delivery_id)["notification_id"],
         tenant_id=1,
         channel=Channel.EMAIL,
+        priority=Priority.NORMAL,
         attempt=1,
         step=step,
     )

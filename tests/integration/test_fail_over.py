@@ -15,6 +15,7 @@ import pytest
 
 from notifications.management.commands.consume_deliveries import build_consumer
 from notifications.worker import Stop
+from providers.account_faults import FIRST_PROBE
 from tests.acme import ALL, deliveries, provider_settings, query
 from tests.stubs.http import Answer, HttpStub
 from tests.stubs.server import Close
@@ -136,9 +137,46 @@ def test_an_account_that_refuses_us_is_passed_over(api, consume, both):
 
     consume()
 
-    assert standing(refused) == ("parked", "first", 0)
+    assert standing(refused) == ("sent", "second", 2)
     assert {standing(each) for each in others} == {("sent", "second", 1)}
     assert len(first.calls) == 1
+
+
+def test_an_account_that_is_passed_over_is_probed_and_comes_back(
+    api, consume, both, clock
+):
+    first, _ = both
+    first.queue(REFUSED)
+    accept(api)
+    consume()
+    clock.advance(FIRST_PROBE)
+    probe, beside = accept(api), accept(api)
+    consume()
+    back = accept(api)
+
+    consume()
+
+    assert sorted(standing(each)[1] for each in (probe, beside)) == ["first", "second"]
+    assert standing(back) == ("sent", "first", 1)
+
+
+def test_while_the_second_rests_nobody_is_parked_for_the_fault_of_the_first(
+    api, consume, both, running_consumer
+):
+    first, second = both
+    first.always(REFUSED)
+    accept(api)
+    consume()
+    second.always(UNAVAILABLE)
+    with running_consumer():
+        sent = [accept(api) for _ in range(15)]
+        second.wait_for_calls(10)
+        second.always(Answer(202, {"id": "m"}))
+        second.wait_until(
+            lambda: all(standing(each)[0] != "sending" for each in sent[-3:]), 5
+        )
+
+    assert "parked" not in {standing(each)[0] for each in sent}
 
 
 def test_with_an_open_breaker_all_goes_to_the_second_and_back_when_it_closes(

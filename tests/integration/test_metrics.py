@@ -17,6 +17,7 @@ from providers.base import Outcome
 from providers.channels import Channel
 from tenants.categories import Priority
 from tenants.process_cache import forget_everything
+from tenants.request_rate.rate import Bucket
 
 AGE = "notify_outbox_oldest_due_seconds"
 # Every label is one of a closed set.
@@ -27,6 +28,7 @@ VALUES = {
     "method": {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"},
     "status": {"1xx", "2xx", "3xx", "4xx", "5xx", *DeliveryStatus},
     "outcome": set(Outcome),
+    "bucket": set(Bucket),
     "reason": {
         "no_value",
         "unknown_delivery",

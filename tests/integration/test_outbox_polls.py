@@ -19,7 +19,7 @@ from notifications.outbox import (
     poll_and_claim,
     poll_statements,
 )
-from notifications.transport.base import Subscription
+from notifications.transport.base import Room, Subscription
 from notifications.transport.postgres import PostgresTransport
 from providers.channels import Channel
 from tenants.categories import Priority
@@ -125,8 +125,8 @@ def test_low_gets_a_tenth_of_a_batch_that_normal_could_fill():
     )
     assert transport.fetch(limit=20)
     with server_cursor() as cursor:
-        room = dict.fromkeys(Channel, 20)
-        fences = transport.claim(cursor, room=room, limit=20)
+        room = Room(total=20, beside_high=20, by_lane=dict.fromkeys(LANES, 20))
+        fences = transport.claim(cursor, room=room)
 
     assert len(fences) == 20
     with connection.cursor() as cursor:

@@ -154,20 +154,29 @@ def test_order_of_a_delivery_never_changes():
 
 
 @pytest.mark.parametrize(
-    ("after", "avoid", "chosen"),
+    ("after", "resting", "faulty", "chosen"),
     [
-        ("", set(), "a"),
-        ("a", set(), "b"),
-        ("c", set(), "a"),
-        ("", {"a"}, "b"),
-        ("a", {"b"}, "c"),
-        ("a", {"b", "c"}, "a"),
-        ("a", {"a", "b", "c"}, "b"),
-        ("gone", set(), "a"),
+        ("", "", "", "a"),
+        ("a", "", "", "b"),
+        ("c", "", "", "a"),
+        ("", "a", "", "b"),
+        ("a", "b", "", "c"),
+        ("a", "bc", "", "a"),
+        ("a", "abc", "", "b"),
+        ("", "", "a", "b"),
+        ("", "bc", "a", "b"),
+        ("", "a", "bc", "a"),
+        ("a", "", "abc", "b"),
+        ("gone", "", "", "a"),
     ],
 )
-def test_choice_goes_on_from_who_failed_and_avoids_whom_it_can(after, avoid, chosen):
-    assert choose(("a", "b", "c"), after=after, avoid=avoid) == chosen
+def test_choice_goes_on_from_who_failed_and_to_who_is_well(
+    after, resting, faulty, chosen
+):
+    """Rather wait for who rests than be parked by who refuses us."""
+    order = ("a", "b", "c")
+
+    assert choose(order, after=after, resting=resting, faulty=faulty) == chosen
 
 
 def test_channel_must_exist():

@@ -17,7 +17,9 @@ from django.conf import settings
 from notifications.dispatch.claiming import Outgoing, claim_batch
 from notifications.dispatch.sending import send
 from notifications.dispatch.settling import Settlement, settle_batch
+from notifications.outbox import LANES
 from notifications.replay import replay
+from notifications.transport.base import Room
 from notifications.transport.postgres import PostgresTransport
 from providers.gateway import Gateway
 from tests.acme import ALL, Api, deliveries, events, query
@@ -276,8 +278,8 @@ def test_quiet_hours_that_begin_while_a_call_waits_for_its_turn_are_kept(
 
 def claim() -> list[Outgoing]:
     with closing(PostgresTransport(ALL)) as transport:
-        room = dict.fromkeys(ALL.channels, 10)
-        batch = claim_batch(transport, room=room, limit=10, health=Gateway().health)
+        room = Room(total=10, beside_high=10, by_lane=dict.fromkeys(LANES, 10))
+        batch = claim_batch(transport, room=room, health=Gateway().health)
     return batch.outgoing
 
 

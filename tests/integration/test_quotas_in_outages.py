@@ -4,76 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from uuid import uuid4
+from collections.abc import Callable
 
 import pytest
 from redis import Redis
-from redis.exceptions import ConnectionError as Disconnected
 
 from benchmarks.figures import most_in_a_second
-from devstack.folders import throw_away_folder
-from devstack.programs import server_account
-from devstack.valkey import running_valkey
 from providers.quotas.allowances import allowance
 from providers.quotas.booking import Booking
 from providers.turns import Turn, Turns
 from tenants.categories import Priority
+from tests.own_valkey import (
+    PAUSE_SECONDS,
+    fill,
+    flush,
+    heal,
+    kill,
+    make_read_only,
+    nothing,
+    pause,
+    url_of,
+)
 
 RATE = 200.0
 WORKERS = 2
-BEGINS, HEALS, ENDS = 1.0, 2.5, 5.0
-
-
-@pytest.fixture
-def valkey() -> Iterator[Redis]:
-    """Run a server of the test's own; a killed one stays away."""
-    password = uuid4().hex
-    with (
-        throw_away_folder() as folder,
-        running_valkey(
-            folder=folder, account=server_account(), password=password
-        ) as port,
-        Redis(port=port, password=password, socket_timeout=10) as client,
-    ):
-        yield client
-
-
-def kill(valkey: Redis) -> None:
-    with suppress(Disconnected):
-        valkey.execute_command("SHUTDOWN", "NOSAVE", "NOW")
-
-
-def pause(valkey: Redis) -> None:
-    valkey.client_pause(int((HEALS - BEGINS) * 1000), all=True)
-
-
-def make_read_only(valkey: Redis) -> None:
-    valkey.replicaof("127.0.0.1", 1)
-
-
-def fill(valkey: Redis) -> None:
-    valkey.config_set("maxmemory", "1")
-
-
-def flush(valkey: Redis) -> None:
-    valkey.flushall()
-
-
-def heal(valkey: Redis) -> None:
-    valkey.replicaof("NO", "ONE")
-    valkey.config_set("maxmemory", "256mb")
-
-
-def nothing(valkey: Redis) -> None:
-    pass
+BEGINS, ENDS = 1.0, 5.0
+HEALS = BEGINS + PAUSE_SECONDS
 
 
 def called(valkey: Redis, fault: Callable[..., None], mend: Callable[..., None]):
     """Call all the time, and return when, in seconds since the beginning."""
-    known = valkey.get_connection_kwargs()
-    url = f"redis://:{known['password']}@127.0.0.1:{known['port']}/0"
+    url = url_of(valkey)
     wanted = allowance("account", per_second=RATE, priority=Priority.NORMAL)
     begun, times = time.monotonic(), []
 

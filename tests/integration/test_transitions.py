@@ -48,7 +48,9 @@ def cancel(cursor, delivery_id):
 
 
 def revive(cursor, delivery_id):
-    if not transitions.revive(cursor, [(delivery_id, timedelta(hours=1))]):
+    if not transitions.revive(
+        cursor, [transitions.Revival(delivery_id, timedelta(hours=1))]
+    ):
         raise BrokenInvariant([delivery_id])
 
 

@@ -148,6 +148,9 @@ class StubServer(ABC):
 
     async def _hang_up(self) -> None:
         self._server.close()
+        # A connection that has just been accepted takes a few rounds to begin its talk.
+        for _ in range(5):
+            await asyncio.sleep(0)
         talks = list(self._talks)
         for task in talks:
             task.cancel()

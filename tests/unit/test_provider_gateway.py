@@ -61,15 +61,22 @@ def accounts(settings):
     Paused.opened.clear()
     paused, broken = f"{__name__}.Paused", f"{__name__}.Broken"
     settings.PROVIDERS = {
-        "paused": {"BACKEND": paused, "CONCURRENCY": 2, "TIMEOUT": 10, "RATE": None},
+        "paused": {
+            "BACKEND": paused,
+            "CONCURRENCY": 2,
+            "TIMEOUT": 10,
+            "RATE": None,
+            "BREAKER": None,
+        },
         "brief": {
             "BACKEND": paused,
             "CONCURRENCY": 1,
             "TIMEOUT": 0.05,
             "PATIENCE": 0.05,
             "RATE": None,
+            "BREAKER": None,
         },
-        "broken": {"BACKEND": broken, "CONCURRENCY": 1, "RATE": None},
+        "broken": {"BACKEND": broken, "CONCURRENCY": 1, "RATE": None, "BREAKER": None},
     }
 
 

@@ -29,7 +29,9 @@ class TooLateError(Exception):
 
 @pytest.fixture(autouse=True)
 def rude(settings):
-    settings.PROVIDERS = {"rude": {"BACKEND": f"{__name__}.Rude", "RATE": None}}
+    settings.PROVIDERS = {
+        "rude": {"BACKEND": f"{__name__}.Rude", "RATE": None, "BREAKER": None}
+    }
 
 
 def test_a_providers_words_are_cut_to_what_a_column_takes():

@@ -119,3 +119,125 @@ def test_high_goes_first_and_every_tenth_turn_is_lows():
     assert order[9] is Priority.LOW
     assert order[10:20].count(Priority.LOW) == 1
     assert order[11:18] == [Priority.NORMAL] * 7
+
+
+def test_a_held_account_keeps_no_more_than_it_may_but_for_high():
+    async def scenario():
+        turns = Turns(1, patience=5.0)
+        turns.most_held = 3
+        await turns.take()
+        waiting = [
+            asyncio.create_task(turns.take(priority))
+            for priority in (*[Priority.LOW] * 3, *[Priority.HIGH] * 2)
+        ]
+        await asyncio.sleep(0)
+        turns.hold()
+        await asyncio.sleep(0)
+        late = await turns.take(Priority.NORMAL)
+        turns.release()
+        turns.resume()
+        given = [await task if task.done() else None for task in waiting]
+        for task in waiting:
+            task.cancel()
+        return late, given
+
+    late, given = asyncio.run(scenario())
+
+    assert late is Turn.HELD
+    assert [each is Turn.HELD for each in given] == [False, True, True, False, False]
+
+
+def test_who_has_somewhere_else_to_go_does_not_wait_for_a_held_account():
+    async def scenario():
+        turns = Turns(1, patience=5.0)
+        await turns.take()
+        leaving = asyncio.create_task(turns.take(leaves=True))
+        await asyncio.sleep(0)
+        turns.hold()
+        return await leaving, await turns.take(leaves=True)
+
+    assert asyncio.run(scenario()) == (Turn.HELD, Turn.HELD)
+
+
+def test_a_probe_is_let_through_and_urgent_ones_probe_first():
+    async def scenario():
+        turns = Turns(5, patience=5.0)
+        turns.hold()
+        waiting = {
+            priority: asyncio.create_task(turns.take(priority))
+            for priority in (Priority.NORMAL, Priority.LOW, Priority.HIGH)
+        }
+        await asyncio.sleep(0)
+        probed: list[Priority] = []
+        for _ in waiting:
+            turns.let_one_through()
+            await asyncio.sleep(0)
+            done = {priority for priority, task in waiting.items() if task.done()}
+            probed.extend(done - set(probed))
+        return probed
+
+    order = asyncio.run(scenario())
+
+    assert order == [Priority.HIGH, Priority.LOW, Priority.NORMAL]
+
+
+def test_fewer_places_are_taken_by_fewer_as_calls_end():
+    async def scenario():
+        turns = Turns(3, patience=5.0)
+        for _ in range(3):
+            await turns.take()
+        turns.resize(1)
+        waiting = asyncio.create_task(turns.take())
+        full = []
+        for _ in range(3):
+            await asyncio.sleep(0)
+            full.append(waiting.done())
+            turns.release()
+        await asyncio.sleep(0)
+        return full, waiting.done()
+
+    assert asyncio.run(scenario()) == ([False, False, False], True)
+
+
+def test_high_waits_for_a_held_account_however_many_others_do():
+    async def scenario():
+        turns = Turns(1, patience=5.0)
+        turns.most_held = 2
+        turns.hold()
+        others = [asyncio.create_task(turns.take(Priority.LOW)) for _ in range(2)]
+        await asyncio.sleep(0)
+        urgent = asyncio.create_task(turns.take(Priority.HIGH))
+        await asyncio.sleep(0)
+        turns.resume()
+        turn = await urgent
+        for task in others:
+            task.cancel()
+        return turn
+
+    assert asyncio.run(scenario()) is Turn.GIVEN
+
+
+def test_only_one_is_let_through_where_there_are_no_quotas():
+    async def scenario():
+        turns = Turns(5, patience=5.0)
+        turns.hold()
+        turns.let_one_through()
+        return [await turns.take(leaves=True) for _ in range(3)]
+
+    assert asyncio.run(scenario()) == [Turn.GIVEN, Turn.HELD, Turn.HELD]
+
+
+def test_who_leaves_does_not_stay_behind_a_probe():
+    async def scenario():
+        turns = Turns(5, patience=5.0)
+        turns.hold()
+        waiting = asyncio.create_task(turns.take(Priority.HIGH))
+        await asyncio.sleep(0)
+        turns.resume()
+        await waiting
+        turns.hold()
+        turns.let_one_through()
+        both = [asyncio.create_task(turns.take(leaves=True)) for _ in range(2)]
+        return [await task for task in both]
+
+    assert asyncio.run(scenario()) == [Turn.GIVEN, Turn.HELD]

@@ -18,7 +18,7 @@ from notifications.outbox import Lane
 from notifications.published import claim_published
 from notifications.rejected_records import Rejection, keep_rejected, unknown_among
 from notifications.transitions import Fence
-from notifications.transport.base import Subscription
+from notifications.transport.base import Room, Subscription
 from notifications.transport.kafka.lane_consumer import Fetched, LaneConsumer
 from notifications.transport.kafka.topics import (
     TopicsUnavailable,
@@ -28,7 +28,6 @@ from notifications.transport.kafka.topics import (
 from notifications.transport.postgres import PostgresTransport
 from notifications.transport.records import Undecodable, decode
 from notifications.transport.sharing import Sharing
-from providers.channels import Channel
 from tenants.categories import Priority
 
 # Whatever holds up relay or broker: HIGH that nobody took for a second is claimed
@@ -72,23 +71,21 @@ class KafkaTransport:
         self._is_overdue = not is_records_turn and self._has_overdue(limit)
         return self._is_overdue or has_records
 
-    def claim(
-        self, cursor: Cursor, *, room: Mapping[Channel, int], limit: int
-    ) -> list[Fence]:
+    def claim(self, cursor: Cursor, *, room: Room) -> list[Fence]:
         """Win the outbox rows that are overdue, or those whose records were fetched.
 
         Never both in one transaction, and those of all lanes by one statement: claims
         by record wait for each other's locks, which have one order only within it.
         """
         if self._direct is not None and self._is_overdue:
-            return self._direct.claim(cursor, room=room, limit=limit)
+            return self._direct.claim(cursor, room=room)
         peeked: dict[Lane, Sequence[Fetched]] = {}
 
         def take(lane: Lane, most: int) -> int:
             peeked[lane] = self._lanes[lane].peek(most) if lane in self._lanes else []
             return len(peeked[lane])
 
-        self._sharing.divide(room=room, limit=limit, take=take)
+        self._sharing.divide(room=room, take=take)
         return self._claim_peeked(cursor, peeked)
 
     def close(self) -> None:

@@ -1,0 +1,107 @@
+"""Superusers limit tenants on their page; everybody who looks sees what is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from audit.models import AuditEvent
+from tenants.daily_quotas import Blocks
+from tenants.models import Tenant
+from tests.factories.staff import Role, console_of, superuser_console
+from tests.factories.tenants import TenantFactory
+
+pytestmark = pytest.mark.usefixtures("db")
+
+
+def form(tenant: Tenant, **changes: Any) -> dict[str, Any]:
+    known = {
+        "name": tenant.name,
+        "status": tenant.status,
+        "default_locale": tenant.default_locale,
+        "default_region": tenant.default_region,
+        "time_zone": tenant.time_zone,
+    }
+    return {**known, **changes}
+
+
+def page_of(tenant: Tenant) -> str:
+    return f"tenants/tenant/{tenant.pk}/change/"
+
+
+def test_limits_are_set_by_form_and_the_trail_says_what_they_were():
+    tenant, console = TenantFactory.create(), superuser_console()
+    Tenant.objects.filter(pk=tenant.pk).update(daily_sms_quota=100)
+
+    console.post(
+        page_of(tenant), **form(tenant, requests_per_second=20, daily_sms_quota=0)
+    )
+
+    tenant.refresh_from_db()
+    assert (tenant.requests_per_second, tenant.daily_sms_quota) == (20, 0)
+    event = AuditEvent.objects.get(kind="tenant.limits_changed", tenant_id=tenant.pk)
+    assert event.actor == f"staff:{console.user.username}"
+    assert event.detail == {
+        "requests_per_second": 20,
+        "requests_per_second_was": None,
+        "daily_sms_quota": 0,
+        "daily_sms_quota_was": 100,
+    }
+
+
+def test_another_change_is_no_change_of_limits():
+    tenant = TenantFactory.create()
+
+    superuser_console().post(page_of(tenant), **form(tenant, name="Renamed"))
+
+    assert Tenant.objects.get(pk=tenant.pk).name == "Renamed"
+    assert not AuditEvent.objects.filter(kind="tenant.limits_changed").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"requests_per_second": 0}, {"daily_email_quota": -1}]
+)
+def test_a_limit_that_could_not_hold_is_refused_in_the_form(wrong):
+    tenant = TenantFactory.create()
+
+    answer = superuser_console().post(page_of(tenant), **form(tenant, **wrong))
+
+    assert answer.status_code == 200
+    assert list(answer.context["adminform"].form.errors) == list(wrong)
+    assert not AuditEvent.objects.filter(kind="tenant.limits_changed").exists()
+
+
+def test_members_of_the_tenant_see_limits_and_set_none():
+    tenant = TenantFactory.create()
+    console = console_of(tenant, *Role.values)
+
+    answer = console.post(page_of(tenant), **form(tenant, requests_per_second=9))
+
+    assert answer.status_code == 403
+    assert "requests_per_second" not in answer.content.decode()
+    tenant.refresh_from_db()
+    assert tenant.requests_per_second is None
+    assert "Daily sms quota" in console.get(page_of(tenant)).content.decode()
+
+
+def test_the_page_shows_what_is_used_of_today():
+    tenant = TenantFactory.create()
+    Tenant.objects.filter(pk=tenant.pk).update(daily_sms_quota=50, daily_push_quota=3)
+    Blocks().take(tenant_id=tenant.pk, messages={"sms": 4, "email": 7})
+
+    (table,) = superuser_console().get(page_of(tenant)).context["tables"]
+
+    assert table.title.startswith("Messages of ")
+    assert [list(row) for row in table.rows] == [
+        ["email", "not counted", "none"],
+        ["sms", 4, 50],
+        ["push", 0, 3],
+        ["in app", "not counted", "none"],
+    ]
+
+
+def test_a_new_tenant_is_not_asked_for_limits():
+    page = superuser_console().get("tenants/tenant/add/").content.decode()
+
+    assert "requests_per_second" not in page
