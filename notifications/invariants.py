@@ -109,6 +109,31 @@ SELECT s.delivery_id, 'at ' || s.created_at
   FROM sandbox_message s JOIN notification n ON n.id = s.notification_id
  WHERE s.delivery_id >= %(floor)s AND s.created_at < n.send_at""",
     ),
+    # The record is written when the call ends: the account's time-out is allowed for.
+    # A claim obeys what was known before it, and it is a lease old at most. A tenant's
+    # zone is left out, since nothing tells for how long it has been that.
+    Invariant(
+        name="I4.not_in_quiet_hours",
+        promise="Nobody is disturbed in quiet hours, but by codes and alerts.",
+        breaches="""
+SELECT s.delivery_id, 'at ' || s.created_at || ', quiet in ' || quiet.zone
+  FROM sandbox_message s
+  JOIN notification n ON n.id = s.notification_id
+  JOIN notification_preferences p
+    ON p.tenant_id = n.tenant_id AND p.user_id = n.user_id
+  LEFT JOIN recipient r ON r.tenant_id = n.tenant_id AND r.user_id = n.user_id,
+       LATERAL (SELECT (p.quiet_hours ->> 'start')::time AS start,
+                       (p.quiet_hours ->> 'end')::time AS until,
+                       coalesce(p.quiet_hours ->> 'time_zone',
+                                nullif(r.time_zone, '')) AS zone) quiet
+ WHERE s.delivery_id >= %(floor)s AND s.channel <> 4 AND n.category <> 'otp'
+   AND (n.priority > 0 OR n.category = 'marketing')
+   AND greatest(p.updated_at, r.updated_at) < s.created_at - interval '1 minute'
+   AND (SELECT bool_and(CASE WHEN start <= until THEN shown >= start AND shown < until
+                             ELSE shown >= start OR shown < until END)
+          FROM unnest(ARRAY[s.created_at - interval '11 seconds', s.created_at]) moment,
+               LATERAL (SELECT (moment AT TIME ZONE zone)::time AS shown) clock)""",
+    ),
     Invariant(
         name="I5.cancelled_was_not_sent_later",
         promise="No attempt follows a cancellation.",

@@ -137,8 +137,12 @@ class OutboxRow(models.Model):
     class Meta:
         db_table = "outbox"
         indexes = [
-            # the polls: WHERE priority = 0 AND channel = 1 AND due_at <= app_now()
-            models.Index(fields=["priority", "channel", "due_at"], name="outbox_due"),
+            # the polls: WHERE priority = 0 AND channel = 1 AND due_at <= app_now(); of
+            # one date, such as the end of a night, the oldest delivery first
+            models.Index(
+                fields=["priority", "channel", "due_at", "delivery_id"],
+                name="outbox_due",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -48,7 +48,7 @@ _DUE = {
    SELECT ctid FROM outbox
     WHERE priority = {lane.priority.value} AND channel = {lane.channel.value}
       AND due_at <= app_now() - %(overdue_by)s AND due_at >= %(floor)s
-    ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+    ORDER BY due_at, delivery_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 """  # noqa: S608 - two enums' numbers
     for lane in LANES
 }

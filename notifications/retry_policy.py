@@ -72,11 +72,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextStep:
-    """Where the delivery goes; `delay` says when a pending one is due again."""
+    """Where the delivery goes; `delay` or `at` says when a pending one is due again."""
 
     status: DeliveryStatus
     reason: str = ""
     delay: timedelta | None = None
+    at: datetime | None = None
     counted: bool = True
     unresolved: bool = False
     # Opens the retry window anew, for so long from now.
@@ -203,6 +204,22 @@ def hold_back(result: SendResult, attempt: Attempt, *, policy: RetryPolicy) -> N
         delay=_until_expiry(result.retry_after or policy.base, attempt),
         counted=False,
         retry_window=policy.window,
+    )
+
+
+def defer(
+    until: datetime, *, reason: str, attempt: Attempt, policy: RetryPolicy
+) -> NextStep:
+    """Wait, uncalled, until policy allows it; its retry window opens only then.
+
+    What expires before that is due at its expiry, so that the expiry is told in time.
+    """
+    return NextStep(
+        status=DeliveryStatus.PENDING,
+        reason=reason,
+        at=until if attempt.expires_at is None else min(until, attempt.expires_at),
+        counted=False,
+        retry_window=until - attempt.now + policy.window,
     )
 
 

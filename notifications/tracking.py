@@ -246,6 +246,7 @@ _WAITS_FOR = {
     "quota": "quota",
     "account_busy": "provider",
     "breaker_open": "provider",
+    "quiet_hours": "quiet_hours",
 }
 
 

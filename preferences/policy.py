@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from preferences.profile import Profile
 from providers.channels import Channel
-from tenants.categories import Category
+from tenants.categories import Category, Priority
 
 
 class Verdict(StrEnum):
@@ -35,11 +35,33 @@ _OPTED_OUT = Decision(
 )
 
 
-def decide(*, profile: Profile, channel: Channel, category: Category | str) -> Decision:
+def decide(
+    *,
+    profile: Profile,
+    channel: Channel,
+    category: Category | str,
+    priority: Priority,
+    at: datetime,
+) -> Decision:
     """Decide for one channel; whether there is an address is the caller's business.
 
     Opting out of a channel is a legal opt-out: no category passes it, OTP included.
     """
     if channel.key in profile.opt_outs:
         return _OPTED_OUT
-    return _ALLOWED
+    if profile.quiet_hours is None or may_disturb(channel, category, priority):
+        return _ALLOWED
+    until = profile.quiet_hours.until(at)
+    if until is None:
+        return _ALLOWED
+    return Decision(
+        verdict=Verdict.DEFER, reason="quiet_hours", rule="quiet_hours", until=until
+    )
+
+
+def may_disturb(channel: Channel, category: Category | str, priority: Priority) -> bool:
+    """Tell whether quiet hours leave it alone: codes, and alerts, which come as HIGH;
+    no advertisement, however urgent. The inbox makes no noise."""
+    if channel is Channel.IN_APP or category == Category.OTP:
+        return True
+    return priority is Priority.HIGH and category != Category.MARKETING

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
 
+from preferences.quiet_hours import QuietHours
 from providers.channels import Channel
 
 
@@ -33,13 +35,16 @@ class KnownAddress:
 class Profile:
     """A person; all empty for one that nobody has told us about.
 
-    `locale` and `time_zone` are None where the tenant's default holds.
+    `locale` and `time_zone` are None where the tenant's default holds; quiet hours have
+    found their zone already. `read_at` is the database's time of the reading.
     """
 
     tenant_id: int
     user_id: str
+    read_at: datetime = field(compare=False)
     locale: str | None = None
     time_zone: str | None = None
     addresses: Mapping[Channel, tuple[KnownAddress, ...]] = field(default_factory=dict)
     opt_outs: frozenset[str] = frozenset()
+    quiet_hours: QuietHours | None = None
     preference_version: int = 0

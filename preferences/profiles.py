@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import partial
+from datetime import datetime, time
+from functools import cache, partial
 from typing import NamedTuple
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from foundation.statements import server_cursor
 from preferences.profile import KnownAddress, Profile
+from preferences.quiet_hours import QuietHours
 from providers.channels import Channel
 from tenants.data_keys import unseal
 
@@ -18,10 +21,15 @@ def _load_statement(people: str) -> str:
 
     One row for each address of each person, in the order in which they are tried, and
     one for a person without any. `invalid` and `suppressed` addresses are not sent to.
-    Channel 3 is push: its addresses are the devices.
+    Channel 3 is push: its addresses are the devices. Quiet hours are in the zone that
+    they name, else the person's, else the tenant's.
     """
     return f"""
-SELECT w.tenant_id, w.user_id, r.locale, r.time_zone, p.version, p.opt_outs,
+SELECT w.tenant_id, w.user_id, app_now(), r.locale, r.time_zone, p.version, p.opt_outs,
+       (p.quiet_hours ->> 'start')::time, (p.quiet_hours ->> 'end')::time,
+       CASE WHEN p.quiet_hours IS NOT NULL THEN coalesce(
+         p.quiet_hours ->> 'time_zone', nullif(r.time_zone, ''),
+         (SELECT t.time_zone FROM tenant t WHERE t.id = w.tenant_id)) END,
        c.id, c.channel, c.platform, c.sealed, c.key
   FROM {people} AS w (tenant_id, user_id)
   LEFT JOIN recipient r ON r.tenant_id = w.tenant_id AND r.user_id = w.user_id
@@ -50,15 +58,23 @@ _LOAD_MANY = _load_statement("unnest(%(tenant_ids)s::bigint[], %(user_ids)s::tex
 class _Row(NamedTuple):
     tenant_id: int
     user_id: str
+    read_at: datetime
     locale: str | None
     time_zone: str | None
     version: int | None
     opt_outs: list[str] | None
+    quiet_from: time | None
+    quiet_until: time | None
+    quiet_zone: str | None
     address_id: UUID | None
     channel: int
     platform: str
     sealed: bytes
     key: bytes
+
+
+# By itself ZoneInfo remembers eight; to read another takes as long as the query.
+_zone = cache(ZoneInfo)
 
 
 def load_profiles(
@@ -97,11 +113,21 @@ def _profile(rows: list[_Row]) -> Profile:
     return Profile(
         tenant_id=first.tenant_id,
         user_id=first.user_id,
+        read_at=first.read_at,
         locale=first.locale or None,
         time_zone=first.time_zone or None,
         addresses=addresses,
         opt_outs=frozenset(first.opt_outs or ()),
+        quiet_hours=_quiet_hours(first),
         preference_version=first.version or 0,
+    )
+
+
+def _quiet_hours(row: _Row) -> QuietHours | None:
+    if row.quiet_from is None or row.quiet_until is None or row.quiet_zone is None:
+        return None
+    return QuietHours(
+        start=row.quiet_from, end=row.quiet_until, zone=_zone(row.quiet_zone)
     )
 
 

@@ -188,7 +188,11 @@ class DevicesBody(serializers.Serializer[Any]):
 
 
 class QuietHoursSerializer(StrictSerializer):
-    """From start to end, over midnight if end is the earlier one."""
+    """From start until just before end, over midnight if end is the earlier one.
+
+    What would disturb the person waits for their end: all marketing, and transactional
+    messages that are not high. OTPs and the inbox never wait.
+    """
 
     start = ClockTimeField()
     end = ClockTimeField()
@@ -196,7 +200,7 @@ class QuietHoursSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         default=None,
-        help_text="The recipient's own where it is null.",
+        help_text="Where it is null the recipient's own, else the tenant's.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

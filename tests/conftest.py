@@ -20,7 +20,7 @@ from redis import Redis
 from tests.database_clock import Clock, install_clock
 from tests.emptying import empty_tables
 
-pytest_plugins = ["tests.acme", "tests.kafka", "tests.own_valkey"]
+pytest_plugins = ["tests.acme", "tests.kafka", "tests.own_valkey", "tests.sleepers"]
 
 # Dotted paths of what an app remembers in the process: a function that forgets, or
 # one under functools.cache.

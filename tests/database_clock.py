@@ -12,12 +12,14 @@ from psycopg import sql
 MOVABLE = """
 CREATE TABLE test_clock (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-  offset_by interval NOT NULL DEFAULT '0'
+  offset_by interval NOT NULL DEFAULT '0',
+  stopped_at timestamptz
 );
 INSERT INTO test_clock DEFAULT VALUES;
 CREATE OR REPLACE FUNCTION app_now() RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE AS
-'SELECT statement_timestamp() + (SELECT offset_by FROM public.test_clock)';
+'SELECT (SELECT coalesce(stopped_at, statement_timestamp() + offset_by)
+           FROM public.test_clock)';
 """
 
 
@@ -45,10 +47,20 @@ class Clock:
         return moment
 
     def advance(self, by: timedelta) -> None:
-        self._owner.execute("UPDATE test_clock SET offset_by = offset_by + %s", [by])
+        self._owner.execute(
+            "UPDATE test_clock SET offset_by = offset_by + %(by)s,"
+            " stopped_at = stopped_at + %(by)s",
+            {"by": by},
+        )
 
     def set_offset(self, offset: timedelta) -> None:
-        self._owner.execute("UPDATE test_clock SET offset_by = %s", [offset])
+        self._owner.execute(
+            "UPDATE test_clock SET offset_by = %s, stopped_at = NULL", [offset]
+        )
+
+    def stop_at(self, moment: datetime) -> None:
+        """Let it be this moment, whatever takes how long, until the clock is moved."""
+        self._owner.execute("UPDATE test_clock SET stopped_at = %s", [moment])
 
     def reset(self) -> None:
         self.set_offset(timedelta())

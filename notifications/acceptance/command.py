@@ -14,10 +14,10 @@ from foundation.ids import new_id, public_id, sibling_id
 from notifications.acceptance.submission import Caller, Submission
 from notifications.acceptance.targets import Target
 from notifications.statuses import DeliveryStatus
-from preferences.policy import Verdict
+from preferences.policy import Decision, Verdict
 from templates.catalog import PinnedVersion
 from tenants import data_keys
-from tenants.categories import Category, Priority, default_priority
+from tenants.categories import Category, Priority
 from tenants.idempotency import HASH_VERSION, KEEP_FOR, StoredResponse
 
 
@@ -95,9 +95,6 @@ def _notification_parameters(
     version: PinnedVersion,
 ) -> dict[str, object]:
     category = Category(version.category)
-    priority = submission.priority
-    if priority is None:
-        priority = default_priority(category)
     content = {"variables": submission.variables, "metadata": submission.metadata}
     return {
         "id": notification_id,
@@ -105,7 +102,7 @@ def _notification_parameters(
         "version_id": version.id,
         "content_hash": version.content_hash,
         "category": category.value,
-        "priority": priority.value,
+        "priority": submission.priority_for(category).value,
         "locale": submission.locale,
         "reference": submission.reference,
         "send_at": submission.send_at,
@@ -130,6 +127,7 @@ def _delivery_parameters(
             "channel": target.channel.value,
             "status": _first_status(target).value,
             "reason": target.decision.reason,
+            "due_at": target.decision.until,
             "address_id": target.address_id,
             "address_sealed": _sealed_address(caller, delivery_id, target),
             "address_key": _bytea(target.key),
@@ -192,7 +190,7 @@ def _event_parameters(
     targets: Sequence[Target],
     version: PinnedVersion,
 ) -> dict[str, object]:
-    """One event for the acceptance, one for each delivery that policy held back."""
+    """One event for the acceptance, one for each delivery that policy did not allow."""
     accepted = {
         "template": version.name,
         "version": version.number,
@@ -202,13 +200,13 @@ def _event_parameters(
         _event(EventKind.NOTIFICATION_ACCEPTED, None, "", accepted),
         *(
             _event(
-                EventKind.DELIVERY_SUPPRESSED,
+                _HELD_BACK[target.decision.verdict],
                 delivery_id,
                 target.decision.reason,
-                {"rule": target.decision.rule},
+                _held_back_by(target.decision),
             )
             for delivery_id, target in zip(deliveries, targets, strict=True)
-            if target.decision.verdict is Verdict.SUPPRESS
+            if target.decision.verdict in _HELD_BACK
         ),
     ]
     # Sorted, since ids of one moment are not: the acceptance comes first.
@@ -217,6 +215,18 @@ def _event_parameters(
         {"id": event_id, **event} for event_id, event in zip(ids, events, strict=True)
     ]
     return {"events": orjson.dumps(rows).decode()}
+
+
+_HELD_BACK = {
+    Verdict.SUPPRESS: EventKind.DELIVERY_SUPPRESSED,
+    Verdict.DEFER: EventKind.DELIVERY_SNOOZED,
+}
+
+
+def _held_back_by(decision: Decision) -> dict[str, object]:
+    if decision.until is None:
+        return {"rule": decision.rule}
+    return {"rule": decision.rule, "until": decision.until}
 
 
 def _event(

@@ -5,7 +5,8 @@ from __future__ import annotations
 # Everything or nothing, in one round trip: whoever inserts the key writes the rest. An
 # expired key counts as new. When another transaction holds the key this waits for it
 # (lock_timeout bounds the wait) and inserts nothing. Its lists come as JSON: twelve
-# arrays, which psycopg writes in Python, were a sixth of what an acceptance costs.
+# arrays, which psycopg writes in Python, were a sixth of what an acceptance costs. What
+# expires before policy lets it go is due at its expiry, so that the expiry is told.
 ACCEPT = """
 WITH start AS (
   SELECT greatest(coalesce(%(send_at)s::timestamptz, app_now()), app_now()) AS send_at
@@ -39,8 +40,8 @@ WITH start AS (
 ), target AS (
   SELECT t.*, send_at FROM start, fresh,
     json_to_recordset(%(targets)s::json)
-      t(id uuid, channel smallint, status text, reason text, address_id uuid,
-        address_sealed bytea, address_key bytea)
+      t(id uuid, channel smallint, status text, reason text, due_at timestamptz,
+        address_id uuid, address_sealed bytea, address_key bytea)
 ), fanned_out AS (
   INSERT INTO delivery (id, notification_id, tenant_id, channel, category, status,
                         address_id, address_sealed, address_key, expires_at,
@@ -53,7 +54,10 @@ WITH start AS (
     FROM target
 ), queued AS (
   INSERT INTO outbox (delivery_id, tenant_id, channel, priority, claim_count, due_at)
-  SELECT id, %(tenant_id)s, channel, %(priority)s, 0, send_at
+  SELECT id, %(tenant_id)s, channel, %(priority)s, 0,
+         least(greatest(due_at, send_at),
+               coalesce(%(expires_at)s::timestamptz,
+                        send_at + %(default_expiry)s::interval))
     FROM target WHERE status = 'pending'
 ), told AS (
   INSERT INTO audit_event (id, tenant_id, kind, actor, notification_id, delivery_id,

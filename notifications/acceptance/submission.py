@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from foundation.database_clock import database_now
 from providers.channels import Channel
-from tenants.categories import Priority
+from tenants.categories import Category, Priority, default_priority
 
 EARLIEST = timedelta(minutes=-5)
 LATEST = timedelta(days=400)
@@ -59,6 +59,12 @@ class Submission:
     send_at: datetime | None = None
     expires_at: datetime | None = None
     dedupe_window: timedelta | None = None
+
+    def priority_for(self, category: Category) -> Priority:
+        """Return the lane that the caller named, else the category's."""
+        if self.priority is None:
+            return default_priority(category)
+        return self.priority
 
 
 def check_dates(submission: Submission) -> None:

@@ -16,6 +16,7 @@ from preferences.contact import UnusableAddress, normalise_email, normalise_phon
 from preferences.policy import Decision, Verdict, decide
 from preferences.profile import Profile
 from providers.channels import Channel
+from tenants.categories import Category
 from tenants.models import Tenant
 
 _NO_ADDRESS = Decision(
@@ -41,7 +42,13 @@ def choose_targets(
     given = _given_addresses(caller, submission)
     targets: list[Target] = []
     for channel in submission.channels:
-        decision = decide(profile=profile, channel=channel, category=category)
+        decision = decide(
+            profile=profile,
+            channel=channel,
+            category=category,
+            priority=submission.priority_for(Category(category)),
+            at=max(submission.send_at or profile.read_at, profile.read_at),
+        )
         if channel in given:
             targets.append(
                 Target(

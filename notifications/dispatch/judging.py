@@ -11,10 +11,16 @@ from django.conf import settings
 
 from notifications.dispatch.containment import contained
 from notifications.dispatch.work import Work
-from notifications.retry_policy import Attempt, NextStep, RetryPolicy, after_unknown
+from notifications.retry_policy import (
+    Attempt,
+    NextStep,
+    RetryPolicy,
+    after_unknown,
+    defer,
+)
 from notifications.statuses import DeliveryStatus
 from notifications.transitions import Fence
-from preferences.policy import Verdict, decide
+from preferences.policy import Decision, Verdict, decide
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
 from tenants.categories import Category
@@ -50,14 +56,28 @@ def judge(work: Work) -> NextStep | None:
     """Return where a delivery goes instead of out, None if it may be sent.
 
     What is true now counts, not what was true at acceptance: an opt-out committed
-    before the claim is obeyed.
+    before the claim is obeyed, and so are quiet hours.
     """
     begun = work.begun
-    if begun.expires_at is not None and begun.expires_at <= begun.now:
-        return NextStep(status=DeliveryStatus.EXPIRED, reason="expired", counted=False)
+    if (late := expired(work, now=begun.now)) is not None:
+        return late
     if begun.is_taken_over and (lost := _after_lost_attempt(work)) is not None:
         return lost
-    return _judge_policy(work, work.profile)
+    return judge_policy(work, work.profile, now=begun.now)
+
+
+def expired(work: Work, *, now: datetime) -> NextStep | None:
+    """Return the end of a delivery that has expired; it says if it did so while the
+    person was not to be disturbed."""
+    expires_at = work.begun.expires_at
+    if expires_at is None or expires_at > now:
+        return None
+    last_good_moment = expires_at - timedelta.resolution
+    decision = _decide(work, work.profile, at=last_good_moment)
+    reason = "expired"
+    if decision.verdict is Verdict.DEFER:
+        reason = f"expired_in_{decision.reason}"
+    return NextStep(status=DeliveryStatus.EXPIRED, reason=reason, counted=False)
 
 
 _POLICY_UNREAD = NextStep(
@@ -82,20 +102,38 @@ def judge_again(works: Sequence[Work]) -> dict[Fence, NextStep]:
         profiles = load_profiles(people, channels=())
     if tried.error is not None:
         return dict.fromkeys((work.fence for work in works), _POLICY_UNREAD)
-    steps = {
-        work.fence: _judge_policy(work, profiles[work.begun.tenant_id, work.user_id])
-        for work in works
-    }
-    return {fence: step for fence, step in steps.items() if step is not None}
+    steps: dict[Fence, NextStep] = {}
+    for work in works:
+        profile = profiles[work.begun.tenant_id, work.user_id]
+        step = judge_policy(work, profile, now=profile.read_at)
+        if step is not None:
+            steps[work.fence] = step
+    return steps
 
 
-def _judge_policy(work: Work, profile: Profile) -> NextStep | None:
-    decision = decide(
-        profile=profile, channel=work.channel, category=work.begun.category
-    )
+def judge_policy(work: Work, profile: Profile, *, now: datetime) -> NextStep | None:
+    """Return where policy sends a delivery instead of out, None if it may be sent."""
+    decision = _decide(work, profile, at=now)
     if decision.verdict is Verdict.SUPPRESS:
         return suppressed(decision.reason)
+    if decision.until is not None:
+        return defer(
+            decision.until,
+            reason=decision.reason,
+            attempt=attempt_of(work, now=now),
+            policy=retry_policy(work.begun.category),
+        )
     return None
+
+
+def _decide(work: Work, profile: Profile, *, at: datetime) -> Decision:
+    return decide(
+        profile=profile,
+        channel=work.channel,
+        category=work.begun.category,
+        priority=work.priority,
+        at=at,
+    )
 
 
 def suppressed(reason: str) -> NextStep:

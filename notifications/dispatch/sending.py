@@ -8,7 +8,12 @@ from datetime import datetime, timedelta
 
 from notifications.dispatch.claiming import Outgoing, settlement_of
 from notifications.dispatch.containment import contained
-from notifications.dispatch.judging import attempt_of, retry_policy
+from notifications.dispatch.judging import (
+    attempt_of,
+    expired,
+    judge_policy,
+    retry_policy,
+)
 from notifications.dispatch.settling import Settlement
 from notifications.dispatch.work import Work
 from notifications.retry_policy import (
@@ -138,15 +143,14 @@ class _TooLate(Exception):
 
 
 def _check_time(outgoing: Outgoing, *, call: timedelta, lease: timedelta) -> None:
-    """Refuse the call if the message has expired, or if the claim would be over
-    before the call surely is: another worker might be sending it by then."""
-    begun = outgoing.work.begun
-    now = _now(outgoing)
-    if begun.expires_at is not None and begun.expires_at <= now:
-        raise _TooLate(
-            NextStep(status=DeliveryStatus.EXPIRED, reason="expired", counted=False)
-        )
-    if now + call + MARGIN > begun.now + lease:
+    """Refuse the call if the message has expired, if quiet hours have begun, or if the
+    claim would be over before the call surely is: another worker might be sending it
+    by then."""
+    work, now = outgoing.work, _now(outgoing)
+    late = expired(work, now=now) or judge_policy(work, work.profile, now=now)
+    if late is not None:
+        raise _TooLate(late)
+    if now + call + MARGIN > work.begun.now + lease:
         raise _TooLate(
             NextStep(
                 status=DeliveryStatus.PENDING,

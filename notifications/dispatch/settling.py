@@ -100,7 +100,8 @@ def _redate(settlement: Settlement) -> outbox.Redate:
     delivery_id = settlement.fence.delivery_id
     if settlement.step.status is DeliveryStatus.PARKED:
         return outbox.Redate(delivery_id=delivery_id, at=settlement.expires_at)
-    return outbox.Redate(delivery_id=delivery_id, delay=settlement.step.delay)
+    step = settlement.step
+    return outbox.Redate(delivery_id=delivery_id, delay=step.delay, at=step.at)
 
 
 def _arrow(settlement: Settlement, counts: dict[UUID, int]) -> Arrow:
@@ -175,6 +176,8 @@ def _event(settlement: Settlement, owned: set[Fence]) -> AuditRecord:
             detail["provider_message_id"] = result.provider_message_id
     if step.delay is not None:
         detail["retry_in_seconds"] = round(step.delay.total_seconds(), 3)
+    if step.at is not None:
+        detail["until"] = step.at
     return AuditRecord(
         kind=_event_kind(settlement, owned),
         tenant_id=settlement.tenant_id,

@@ -150,7 +150,9 @@ class NotificationSerializer(StrictSerializer):
 class DecisionSerializer(serializers.Serializer[Any]):
     channel = serializers.ChoiceField(CHANNELS)
     decision = serializers.ChoiceField(["allow", "suppress", "defer"])
-    until = serializers.DateTimeField(allow_null=True)
+    until = serializers.DateTimeField(
+        allow_null=True, help_text="When what is deferred will be due."
+    )
     reason = serializers.CharField(allow_blank=True)
     rule = serializers.CharField(allow_blank=True)
 
@@ -167,7 +169,16 @@ class DeliverySerializer(serializers.Serializer[Any]):
     channel = serializers.ChoiceField(CHANNELS)
     status = serializers.ChoiceField(DELIVERY_STATUSES)
     waiting_for = serializers.ChoiceField(
-        ["", "schedule", "worker", "retry", "quota", "provider", "operator"],
+        [
+            "",
+            "schedule",
+            "quiet_hours",
+            "worker",
+            "retry",
+            "quota",
+            "provider",
+            "operator",
+        ],
         help_text="What an unfinished delivery waits for.",
     )
     next_attempt_at = serializers.DateTimeField(allow_null=True)

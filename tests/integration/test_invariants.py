@@ -80,6 +80,21 @@ BREACHES: list[tuple[set[str], str]] = [
         "UPDATE sandbox_message SET created_at = created_at - interval '1 h'"
         " WHERE delivery_id = %(sent)s",
     ),
+    *(
+        (
+            {"I4.not_in_quiet_hours"},
+            "INSERT INTO notification_preferences (tenant_id, user_id, version,"
+            " opt_outs, quiet_hours, updated_at)"
+            " SELECT n.tenant_id, n.user_id, 1, '{}',"
+            " jsonb_build_object('time_zone', 'UTC',"
+            f" 'start', to_char(s.created_at - interval '{before}', 'HH24:MI'),"
+            f" 'end', to_char(s.created_at + interval '{after}', 'HH24:MI')),"
+            " s.created_at - interval '2 days'"
+            " FROM sandbox_message s JOIN notification n ON n.id = s.notification_id"
+            " WHERE s.delivery_id = %(sent)s",
+        )
+        for before, after in (("1 h", "1 h"), ("1 h", "22 h"), ("22 h", "1 h"))
+    ),
     (
         {"I5.cancelled_was_not_sent_later"},
         "INSERT INTO sandbox_message SELECT uuidv7(), d.tenant_id, d.notification_id,"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 from django.db import connection
@@ -51,6 +52,23 @@ def test_a_poll_claims_what_is_due_and_raises_its_fence():
     claim_count, due_at = outbox_of(due.delivery_id)
     assert claim_count == 1
     assert due_at > datetime.now(UTC) + LEASE / 2
+
+
+@pytest.mark.django_db
+def test_what_is_due_at_one_moment_is_taken_in_the_order_of_acceptance():
+    ids = [insert(Row()).delivery_id for _ in range(9)]
+    with connection.cursor() as cursor:
+        # Written anew one by one, the way a night's messages are put off.
+        for delivery_id in Random(1).sample(ids, len(ids)):
+            cursor.execute(
+                "UPDATE outbox SET due_at = now() WHERE delivery_id = %s",
+                [delivery_id],
+            )
+
+    taken = [{fence.delivery_id for fence in poll(limit=3)} for _ in range(3)]
+
+    in_order = sorted(ids)
+    assert taken == [set(in_order[:3]), set(in_order[3:6]), set(in_order[6:])]
 
 
 @pytest.mark.django_db

@@ -11,7 +11,7 @@ from preferences.models import NotificationPreferences
 from preferences.policy import Verdict, decide
 from preferences.profiles import load_profiles
 from providers.channels import Channel
-from tenants.categories import Category
+from tenants.categories import Category, Priority
 from tenants.models import Tenant
 from tenants.scopes import Audience
 from tenants.user_tokens import issue_user_token
@@ -160,7 +160,13 @@ def test_an_opt_out_decides_the_very_next_load(tenant: Tenant, service: Client) 
     put(service, {"opt_outs": ["email"]})
 
     profile = load_profiles([(tenant.pk, "usr_42")])[tenant.pk, "usr_42"]
-    decision = decide(profile=profile, channel=Channel.EMAIL, category=Category.OTP)
+    decision = decide(
+        profile=profile,
+        channel=Channel.EMAIL,
+        category=Category.OTP,
+        priority=Priority.HIGH,
+        at=profile.read_at,
+    )
 
     assert profile.preference_version == 1
     assert decision.verdict is Verdict.SUPPRESS

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from foundation.database_clock import database_now
 from preferences.models import Address, Recipient
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
@@ -60,7 +61,7 @@ def test_a_profile_holds_addresses_devices_and_opt_outs() -> None:
 
 def test_a_user_without_a_profile_has_an_empty_one() -> None:
     assert load_profiles([(1, "usr_1")]) == {
-        (1, "usr_1"): Profile(tenant_id=1, user_id="usr_1")
+        (1, "usr_1"): Profile(tenant_id=1, user_id="usr_1", read_at=database_now())
     }
 
 

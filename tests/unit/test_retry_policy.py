@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from notifications.retry_policy import (
     Attempt,
+    NextStep,
     RetryPolicy,
     UnknownPolicy,
+    defer,
     next_step,
     unknown_policy,
 )
@@ -164,4 +166,31 @@ def test_a_second_unknown_is_retried_where_the_provider_knows_our_key():
 def test_what_an_unknown_outcome_leads_to(category, channel, safe, choice):
     assert (
         unknown_policy(category=category, channel=channel, retry_is_safe=safe) is choice
+    )
+
+
+@pytest.mark.parametrize(
+    ("expires_at", "due_at"),
+    [
+        (None, NOW + timedelta(hours=10)),
+        (NOW + timedelta(hours=11), NOW + timedelta(hours=10)),
+        (NOW + timedelta(hours=9), NOW + timedelta(hours=9)),
+    ],
+)
+def test_what_policy_defers_waits_uncounted_and_has_its_whole_window_afterwards(
+    expires_at, due_at
+):
+    put_off = defer(
+        NOW + timedelta(hours=10),
+        reason="quiet_hours",
+        attempt=attempt(expires_at=expires_at),
+        policy=SEED,
+    )
+
+    assert put_off == NextStep(
+        status=DeliveryStatus.PENDING,
+        reason="quiet_hours",
+        at=due_at,
+        counted=False,
+        retry_window=timedelta(hours=10) + SEED.window,
     )

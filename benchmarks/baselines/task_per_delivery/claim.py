@@ -110,6 +110,7 @@ def _profile(begun: Begun, rest: _Rest) -> Profile:
     return Profile(
         tenant_id=begun.tenant_id,
         user_id=rest.user_id,
+        read_at=begun.now,
         addresses=addresses,
         opt_outs=frozenset(rest.opt_outs or ()),
     )
