@@ -21,6 +21,9 @@ _KEYS = {
     "TIMEOUT",
     "PATIENCE",
     "RATE",
+    "QUOTA",
+    "SENDER_RATE",
+    "TENANT_RATE",
     "PREFIX_RATES",
     "BREAKER",
 }
@@ -29,11 +32,12 @@ _KEYS = {
 @register
 def check_providers(**_: Any) -> list[CheckMessage]:
     """Open every account, as a gateway would, and look at its limits."""
-    return [
+    found = [
         message
         for alias, entry in settings.PROVIDERS.items()
         for message in _check_entry(alias, entry)
     ]
+    return found + list(_check_shared_quotas())
 
 
 @register
@@ -104,19 +108,7 @@ def _check_limits(opened: Account) -> Iterator[CheckMessage]:
             f"PROVIDERS[{opened.alias!r}]: CONCURRENCY must be at least 1.",
             id="providers.E003",
         )
-    rates = [opened.rate, *opened.prefix_rates.values()]
-    if any(rate is not None and rate <= 0 for rate in rates):
-        yield Error(
-            f"PROVIDERS[{opened.alias!r}]: RATE and PREFIX_RATES are above 0.",
-            hint="Calls a second; RATE is None where there is no limit.",
-            id="providers.E007",
-        )
-    if opened.rate is None and opened.prefix_rates:
-        yield Error(
-            f"PROVIDERS[{opened.alias!r}]: PREFIX_RATES need a RATE.",
-            hint="They are limits beside that of the account.",
-            id="providers.E007",
-        )
+    yield from _check_rates(opened)
     at_least = opened.adapter.seconds_before_body
     if opened.timeout.total_seconds() <= at_least:
         yield Error(
@@ -124,6 +116,41 @@ def _check_limits(opened: Account) -> Iterator[CheckMessage]:
             hint="That long may connecting take, which is safe to repeat; what is cut"
             " off by TIMEOUT has an unknown outcome.",
             id="providers.E003",
+        )
+
+
+def _check_shared_quotas() -> Iterator[CheckMessage]:
+    rates: dict[str, set[float | None]] = {}
+    for entry in settings.PROVIDERS.values():
+        if quota := entry.get("QUOTA"):
+            rates.setdefault(quota, set()).add(entry.get("RATE"))
+    for quota, found in rates.items():
+        if len(found) > 1:
+            yield Error(
+                f"PROVIDERS: the accounts of the quota {quota!r} differ in RATE.",
+                hint="What they share has one rate; SENDER_RATE is an account's own.",
+                id="providers.E008",
+            )
+
+
+def _check_rates(opened: Account) -> Iterator[CheckMessage]:
+    beside = {
+        "SENDER_RATE": opened.sender_rate,
+        "TENANT_RATE": opened.tenant_rate,
+        **{f"PREFIX_RATES[{key!r}]": rate for key, rate in opened.prefix_rates.items()},
+    }
+    for name, rate in {"RATE": opened.rate, **beside}.items():
+        if rate is not None and rate <= 0:
+            yield Error(
+                f"PROVIDERS[{opened.alias!r}]: {name} must be above 0.",
+                hint="Calls a second; None where there is no limit.",
+                id="providers.E007",
+            )
+    if opened.rate is None and any(rate is not None for rate in beside.values()):
+        yield Error(
+            f"PROVIDERS[{opened.alias!r}]: limits beside RATE need a RATE.",
+            hint=f"They are {', '.join(beside)}.",
+            id="providers.E007",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from providers.adapting import AdaptivePlaces, AdaptiveRate
@@ -47,7 +47,7 @@ class OpenAccount:
         self.breaker = self._make_breaker(board)
         self._rate = AdaptiveRate()
         self._places = AdaptivePlaces(account.concurrency)
-        self._allowances: dict[tuple[Priority, Limit | None], Allowance] = {}
+        self._allowances: dict[tuple[Priority, tuple[Limit, ...]], Allowance] = {}
         self._waits = {
             each: TURN_WAIT.labels(account.alias, each.key) for each in Priority
         }
@@ -167,20 +167,27 @@ class OpenAccount:
         """Return what the message's call has to keep to; the same for its likes."""
         if self.account.rate is None:
             return None
-        own = self._prefix_limit(message) if self.account.prefix_rates else None
-        known = self._allowances.get((message.priority, own))
+        others = tuple(self._limits_beside(message))
+        known = self._allowances.get((message.priority, others))
         if known is None:
-            known = self._allowances[message.priority, own] = allowance(
-                self.account.alias,
+            known = self._allowances[message.priority, others] = allowance(
+                self.account.quota,
                 per_second=self.account.rate,
                 priority=message.priority,
-                others=() if own is None else (own,),
+                others=others,
             )
         return known
 
-    def _prefix_limit(self, message: OutboundMessage) -> Limit | None:
-        """Find the limit of the longest prefix that the number has."""
-        rates = self.account.prefix_rates
+    def _limits_beside(self, message: OutboundMessage) -> Iterator[Limit]:
+        """Find the limits of the sender, the tenant, and the longest prefix that the
+        number has."""
+        account = self.account
+        if account.sender_rate is not None:
+            yield Limit(f"sender:{account.alias}", account.sender_rate)
+        if account.tenant_rate is not None:
+            yield Limit(f"tenant:{message.tenant_id}", account.tenant_rate)
+        rates = account.prefix_rates
         found = [prefix for prefix in rates if message.address.startswith(prefix)]
-        longest = max(found, key=len, default=None)
-        return None if longest is None else Limit(longest, rates[longest])
+        if found:
+            longest = max(found, key=len)
+            yield Limit(longest, rates[longest])

@@ -38,7 +38,12 @@ class Account:
     patience: timedelta
     # Calls a second, of all workers together; None where there is no limit.
     rate: float | None
-    # The same for numbers that begin so, for example +84.
+    # Whose calls the rate counts: of all accounts of this name.
+    quota: str
+    # The same for this account alone, for each tenant, and for numbers that begin so
+    # (+84): all within the rate.
+    sender_rate: float | None
+    tenant_rate: float | None
     prefix_rates: Mapping[str, float]
     # None for an account that is always called, up to its limits.
     breaker: BreakerPolicy | None
@@ -69,6 +74,9 @@ def account(alias: str) -> Account:
         alias=alias,
         adapter=build(**entry.get("OPTIONS", {})),
         rate=entry.get("RATE", default_rate),
+        quota=entry.get("QUOTA", alias),
+        sender_rate=entry.get("SENDER_RATE"),
+        tenant_rate=entry.get("TENANT_RATE"),
         prefix_rates=entry.get("PREFIX_RATES", {}),
         breaker=_breaker(entry, backend=backend),
         concurrency=entry.get("CONCURRENCY", DEFAULT_CONCURRENCY),

@@ -27,6 +27,7 @@ _BOOK_AT_ONCE = 50
 _BOOK_BEFORE_SECONDS = 0.003
 _AFTER_A_BUG_SECONDS = 0.5
 _LOW_TURN = 10
+_MANY_LINES = 64
 
 
 class Turn(Enum):
@@ -68,6 +69,12 @@ class _Line:
     def number_waiting(self) -> int:
         """Return how many still wait."""
         return sum(not waiter.turn.done() for waiter in self.waiting)
+
+    def is_over(self, now: float) -> bool:
+        """Tell whether nothing would be lost with it."""
+        is_idle = self.asking is None and not self.is_resting
+        has_slots = bool(self.slots) and self.slots[-1] >= now - LATE_SECONDS
+        return is_idle and not has_slots and not self.is_waited_for
 
     def has_turn(self, now: float) -> bool:
         """Tell whether somebody waits for whom there is a permit; use that up."""
@@ -244,8 +251,15 @@ class Turns:
         key = priority, allowance
         line = self._lines.get(key)
         if line is None:
-            line = self._lines[key] = _Line(allowance)
-            self._lines = dict(sorted(self._lines.items(), key=lambda item: item[0][0]))
+            lines = self._lines
+            if len(lines) >= _MANY_LINES:
+                # With a limit for each tenant there is no end of them.
+                now = time.monotonic()
+                lines = {
+                    each: one for each, one in lines.items() if not one.is_over(now)
+                }
+            line = lines[key] = _Line(allowance)
+            self._lines = dict(sorted(lines.items(), key=lambda item: item[0][0]))
         return line
 
     def _go_on(self) -> None:

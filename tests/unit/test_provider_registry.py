@@ -68,12 +68,26 @@ def test_unknown_alias_is_a_configuration_error_and_a_key_error(settings):
         ({**HTTP, "TIMEOUT": "soon"}, "providers.E002"),
         ({**HTTP, "CONCURRENCY": 0}, "providers.E003"),
         ({**HTTP, "TIMEOUT": 3.0}, "providers.E003"),
+        ({**HTTP, "RATE": 0}, "providers.E007"),
+        ({**HTTP, "TENANT_RATE": -1.0}, "providers.E007"),
+        ({**HTTP, "RATE": None, "SENDER_RATE": 5.0}, "providers.E007"),
+        ({**HTTP, "RATE": None, "PREFIX_RATES": {"+84": 5.0}}, "providers.E007"),
     ],
 )
 def test_wrong_account_is_found_at_start(settings, entry, code):
     settings.PROVIDERS = {"own": entry}
 
     assert [message.id for message in check_providers()] == [code]
+
+
+def test_accounts_of_one_quota_must_agree_on_its_rate(settings):
+    settings.PROVIDERS = {
+        "a": {**HTTP, "QUOTA": "key", "RATE": 5.0},
+        "b": {**HTTP, "QUOTA": "key", "RATE": 6.0},
+        "c": {**HTTP, "QUOTA": "other", "RATE": 7.0},
+    }
+
+    assert [message.id for message in check_providers()] == ["providers.E008"]
 
 
 @pytest.mark.parametrize(
