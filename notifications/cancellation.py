@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from audit.recorder import record_events
 from foundation.ids import sibling_bounds
 from foundation.statements import Cursor
 from notifications import outbox, transitions
-from notifications.statuses import DeliveryStatus
+from notifications.statuses import UNFINISHED, DeliveryStatus
 from providers.channels import Channel
 
 
@@ -64,11 +64,13 @@ class Cancelled:
     channels: Sequence[ChannelResult]
 
 
+_STOPPABLE, _ = transitions.ARROWS["cancel"]
+
 _NOTIFICATION = "SELECT 1 FROM notification WHERE id = %s AND tenant_id = %s"
 
 
 def cancel(cursor: Cursor, *, asker: Asker, notification_id: UUID) -> Cancelled:
-    """Cancel every pending delivery of a notification, in the caller's transaction.
+    """Cancel what may still go out of a notification, in the caller's transaction.
 
     Raises UnknownNotification.
     """
@@ -140,23 +142,25 @@ def _find(cursor: Cursor, asker: Asker, page: ReferencePage) -> list[tuple[UUID,
 def _stop(
     cursor: Cursor, asker: Asker, notification_ids: Sequence[UUID]
 ) -> list[Cancelled]:
-    """Cancel what is pending of these notifications and tell the trail.
+    """Cancel what may still go out of these notifications and tell the trail.
 
     Locks the outbox rows first, in order, so that a claim either has won before or
-    finds nothing to win.
+    finds nothing to win. What waits for a person is stopped too: nobody shall replay
+    what its sender has called back.
     """
     before = _read(cursor, asker, notification_ids)
     locked = outbox.lock(cursor, [row.delivery_id for row in before])
     # Read again under the locks: a worker may have settled while we waited for them,
     # and what a replay has made pending since is not ours to touch without its lock.
     rows = _read(cursor, asker, notification_ids)
-    pending = [
-        row.delivery_id
+    stoppable = [
+        (row.delivery_id, DeliveryStatus(row.status))
         for row in rows
-        if row.status == DeliveryStatus.PENDING and row.delivery_id in locked
+        if row.status in _STOPPABLE
+        and (row.delivery_id in locked) == (row.status in UNFINISHED)
     ]
-    stopped = transitions.cancel(cursor, pending)
-    outbox.delete(cursor, list(stopped))
+    stopped = transitions.cancel(cursor, stoppable)
+    outbox.delete(cursor, [one for one in stopped if one in locked])
     channels: dict[UUID, list[ChannelResult]] = {one: [] for one in notification_ids}
     for row in rows:
         channels[row.notification_id].append(_result(row, stopped))
@@ -202,7 +206,7 @@ def _read(cursor: Cursor, asker: Asker, notification_ids: Sequence[UUID]) -> lis
     return [_Row._make(row) for row in cursor.fetchall()]
 
 
-def _result(row: _Row, stopped: set[UUID]) -> ChannelResult:
+def _result(row: _Row, stopped: Container[UUID]) -> ChannelResult:
     status, result = DeliveryStatus(row.status), CancelResult.TOO_LATE
     if row.delivery_id in stopped or status is DeliveryStatus.CANCELLED:
         status = DeliveryStatus.CANCELLED
@@ -218,7 +222,7 @@ def _result(row: _Row, stopped: set[UUID]) -> ChannelResult:
 
 
 def _events(
-    results: Sequence[Cancelled], stopped: set[UUID], asker: Asker
+    results: Sequence[Cancelled], stopped: Container[UUID], asker: Asker
 ) -> list[AuditRecord]:
     """Tell of every notification that it was asked for, and of what was stopped."""
     asked = [

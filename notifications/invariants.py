@@ -166,7 +166,7 @@ SELECT s.delivery_id, s.accepted || ' accepted, ' || u.unknown || ' unknown'
     ),
     Invariant(
         name="I8.finished_stays_finished",
-        promise="Nothing follows the event of an end, but a replay of the dead.",
+        promise="Nothing follows an end, but a replay or a cancelling of the dead.",
         breaches="""
 SELECT delivery_id, before || ' then ' || kind
   FROM (SELECT delivery_id, kind, lag(kind) OVER (
@@ -176,7 +176,8 @@ SELECT delivery_id, before || ' then ' || kind
            AND kind <> 'delivery.late_answer') follows
  WHERE before IN ('delivery.sent', 'delivery.failed', 'delivery.suppressed',
                   'delivery.cancelled', 'delivery.expired')
-    OR before = 'delivery.dead' AND kind <> 'delivery.replayed'""",
+    OR before = 'delivery.dead'
+       AND kind NOT IN ('delivery.replayed', 'delivery.cancelled')""",
     ),
     Invariant(
         name="I9.attempts_are_audited",

@@ -39,7 +39,7 @@ ARROWS: dict[str, tuple[frozenset[DeliveryStatus], frozenset[DeliveryStatus]]] =
             }
         ),
     ),
-    "cancel": (frozenset({_S.PENDING}), frozenset({_S.CANCELLED})),
+    "cancel": (STUCK | {_S.PENDING}, frozenset({_S.CANCELLED})),
     "revive": (STUCK, frozenset({_S.PENDING})),
 }
 
@@ -252,19 +252,31 @@ def _unlist_stuck(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
         cursor.execute(_UNLIST_STUCK, [delivery_ids])
 
 
+# By the status that the caller saw: a dead one that a replay has just taken back to
+# pending has an outbox row again, which the caller did not lock.
 _CANCEL = """
 UPDATE delivery d
    SET status = 'cancelled', reason = 'cancelled', updated_at = app_now(),
        finished_at = app_now()
- WHERE d.id = ANY (%s::uuid[]) AND d.status = 'pending'
-RETURNING d.id
+  FROM unnest(%s::uuid[], %s::text[]) r(id, status)
+ WHERE d.id = r.id AND d.status = r.status
+   AND d.status IN ('pending', 'parked', 'dead')
+RETURNING d.id, r.status
 """
 
 
-def cancel(cursor: Cursor, delivery_ids: Sequence[UUID]) -> set[UUID]:
-    """Stop what is pending; return which were. Their outbox rows must be locked."""
-    cursor.execute(_CANCEL, [list(delivery_ids)])
-    return {row[0] for row in cursor.fetchall()}
+def cancel(
+    cursor: Cursor, seen: Collection[tuple[UUID, DeliveryStatus]]
+) -> dict[UUID, DeliveryStatus]:
+    """Stop what is still as it was seen, pending or waiting for a person; return that.
+
+    The outbox rows of those that have one must be locked.
+    """
+    ids, statuses = [one[0] for one in seen], [one[1].value for one in seen]
+    cursor.execute(_CANCEL, [ids, statuses])
+    stopped = {row[0]: DeliveryStatus(row[1]) for row in cursor.fetchall()}
+    _unlist_stuck(cursor, [one for one, was in stopped.items() if was in STUCK])
+    return stopped
 
 
 _REVIVE = """

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
+from django.test import Client
+
 from notifications.replay import replay
-from tests.acme import deliveries, events, query, run_together
+from tests.acme import Api, deliveries, events, query, run_together
 from tests.factories.tenants import TenantFactory
 
 A_DAY = timedelta(days=1, minutes=1)
@@ -128,3 +130,58 @@ def test_a_stale_claim_of_before_cannot_claim_what_was_replayed(
 
     (row,) = query("SELECT claim_count FROM outbox")
     assert row["claim_count"] > before
+
+
+def test_what_its_sender_called_back_is_not_replayed(api, acme, consume, clock):
+    notification_id, delivery_id = bury(api, consume, clock)
+
+    (channel,) = api.cancel(notification_id).json()["channels"]
+
+    assert (channel["result"], channel["status"]) == ("cancelled", "cancelled")
+    assert as_staff(acme, delivery_id) == {"not_stuck": 1}
+    assert query("SELECT 1 FROM dead_letter") == []
+
+
+def test_a_parked_one_that_may_have_arrived_is_stopped_with_that_doubt(
+    api, acme, consume, clock
+):
+    notification_id = api.accept(
+        recipient={"user_id": "usr_x", "email": "timeout+9@simulate.example"}
+    )
+    for _ in range(2):
+        consume()
+        clock.advance(A_DAY)
+    assert deliveries(notification_id)[0]["status"] in {"dead", "parked"}
+
+    (channel,) = api.cancel(notification_id).json()["channels"]
+
+    assert channel["result"] == "stopped_outcome_unknown"
+    assert query("SELECT 1 FROM outbox") == query("SELECT 1 FROM dead_letter") == []
+
+
+def test_a_cancellation_and_a_replay_at_once_agree(api, acme, consume, clock):
+    results = set()
+    for number in range(30):
+        notification_id, delivery_id = bury(
+            api, consume, clock, idempotency_key=f"race-{number}"
+        )
+        mine = Api(Client(), api.headers)
+
+        answer, replayed = run_together(
+            lambda mine=mine, one=notification_id: mine.cancel(one),
+            lambda one=delivery_id: as_staff(acme, one),
+        )
+        (row,) = deliveries(notification_id)
+        (result,) = (known["result"] for known in answer.json()["channels"])
+        results.add((result, *replayed))
+        is_cancelled = row["status"] == "cancelled"
+        assert is_cancelled == (result == "cancelled")
+        queued = query("SELECT 1 FROM outbox WHERE delivery_id = %s", delivery_id)
+        assert bool(queued) == (row["status"] == "pending")
+
+    # Whoever came first, the other was told so; or it was replayed, then cancelled.
+    assert results <= {
+        ("cancelled", "not_stuck"),
+        ("cancelled", "replayed"),
+        ("too_late", "replayed"),
+    }

@@ -43,7 +43,8 @@ def settle_to(target):
 
 
 def cancel(cursor, delivery_id):
-    if not transitions.cancel(cursor, [delivery_id]):
+    seen = S(delivery_of(delivery_id)["status"])
+    if not transitions.cancel(cursor, [(delivery_id, seen)]):
         raise BrokenInvariant([delivery_id])
 
 
@@ -80,6 +81,16 @@ def test_a_verb_moves_what_its_arrow_allows_and_nothing_else(status, verb, targe
     row = delivery_of(delivery_id)
     assert row["status"] == (target if allowed else status)
     assert (row["finished_at"] is not None) == (S(row["status"]) in FINISHED)
+
+
+def test_only_what_is_still_as_it_was_seen_is_cancelled():
+    """What was dead a moment ago may have an outbox row again that nobody locked."""
+    delivery_id = at(S.PENDING)
+
+    with server_cursor() as cursor:
+        assert transitions.cancel(cursor, [(delivery_id, S.DEAD)]) == {}
+
+    assert delivery_of(delivery_id)["status"] == S.PENDING
 
 
 @pytest.mark.parametrize("stale", [OWN - 1, OWN + 1])

@@ -112,10 +112,10 @@ def test_the_page_lists_every_state_of_a_notification():
     assert listed == [state.value for state in NotificationState]
 
 
-def test_no_arrow_leaves_a_finished_state_but_the_replay_of_a_dead_one():
+def test_no_arrow_leaves_a_finished_state_but_those_of_a_dead_one():
     leaving = {
         (verb, status)
         for verb, (sources, _) in ARROWS.items()
         for status in sources & FINISHED
     }
-    assert leaving == {("revive", S.DEAD)}
+    assert leaving == {("revive", S.DEAD), ("cancel", S.DEAD)}
