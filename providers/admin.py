@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.ids import public_id
 from foundation.sealing import SealBroken
@@ -103,7 +106,18 @@ class ProviderRouteAdmin(TenantScopedAdmin):
     list_display = ("tenant", "channel", "tier", "provider", "weight")
     list_filter = (TenantFilter, "channel")
     ordering = ("tenant", "channel", "tier", "provider")
-    fields = (("tenant", "channel"), ("provider", "tier", "weight"))
+    fields = ("tenant", "channel", "provider", "tier", "weight")
+
+    def formfield_for_dbfield(
+        self, db_field: Any, request: HttpRequest, **kwargs: Any
+    ) -> Any:
+        """Let providers be chosen: a name that is none would park deliveries."""
+        if db_field.name != "provider":
+            return super().formfield_for_dbfield(db_field, request, **kwargs)
+        return forms.ChoiceField(
+            choices=[("", ""), *((alias, alias) for alias in settings.PROVIDERS)],
+            widget=UnfoldAdminSelectWidget,
+        )
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
