@@ -161,14 +161,15 @@ def test_high_alone_has_all_of_it_and_loses_no_second_to_a_single_normal(
 def test_a_limit_that_refuses_costs_the_others_nothing(
     account: str, valkey: Redis
 ) -> None:
-    country = Limit("+84", 1.0)
+    country = Limit("+84", 0.1)
     first, second = booked(*[(of(account, Priority.NORMAL, country), 40)] * 2)
 
     assert (len(first.slots), len(second.slots)) == (1, 0)
-    assert 0.5 < second.wait < 1.5
+    assert 5 < second.wait < 15
     before = valkey.get(f"quota:{{{account}}}:pace")
     booked((of(account, Priority.NORMAL, country), 1))
-    assert valkey.get(f"quota:{{{account}}}:pace") == before
+    # Or gone meanwhile, on a machine that is busy.
+    assert valkey.get(f"quota:{{{account}}}:pace") in (before, None)
 
 
 def test_slow_accounts_get_their_slot_too(account: str) -> None:
