@@ -377,6 +377,9 @@ RETRY_POLICIES: dict[str, dict[str, Any]] = {
         "max_attempts": 30,
     },
 }
+# Of these, a person's messages go out one after the other, in the order in which they
+# were accepted: the next waits for the end of the one before, retries included.
+ORDERED_CATEGORIES: list[str] = env.list("ORDERED_CATEGORIES", default=[])
 # How long after its due date a notification is still worth sending, where the
 # caller names no expires_at. None: as long as it takes.
 DEFAULT_EXPIRY: dict[str, timedelta | None] = {

@@ -62,6 +62,22 @@ def check_every_category_has_a_policy(
 
 
 @register(DELIVERY)
+def check_ordered_categories(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> list[CheckMessage]:
+    """What is to keep an order must be a category, or it would silently keep none."""
+    return [
+        Error(
+            f"ORDERED_CATEGORIES names {name!r}, which is no category.",
+            hint=f"Choose of: {', '.join(Category)}.",
+            id="notifications.E006",
+        )
+        for name in settings.ORDERED_CATEGORIES
+        if name not in set(Category)
+    ]
+
+
+@register(DELIVERY)
 def check_transport(
     app_configs: Sequence[AppConfig] | None, **options: Any
 ) -> list[CheckMessage]:

@@ -94,6 +94,8 @@ class Delivery(models.Model):
     address_id = models.UUIDField(null=True)
     address_sealed = models.BinaryField(null=True)
     address_key = models.BinaryField()
+    # Of ordered categories alone; a replay goes back into its queue.
+    order_key = models.BigIntegerField(null=True)
     expires_at = models.DateTimeField(null=True)
     # send_at plus the category's retry window; the first claim opens it, a replay anew.
     retry_until = models.DateTimeField()
@@ -133,6 +135,9 @@ class OutboxRow(models.Model):
     claim_count = models.IntegerField(default=0)
     due_at = models.DateTimeField()
     published_at = models.DateTimeField(null=True)
+    # Of ordered categories alone: the queue, and send_at, which is its place in it.
+    order_key = models.BigIntegerField(null=True)
+    order_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "outbox"
@@ -142,6 +147,12 @@ class OutboxRow(models.Model):
             models.Index(
                 fields=["priority", "channel", "due_at", "delivery_id"],
                 name="outbox_due",
+            ),
+            # who is the oldest of a key
+            models.Index(
+                fields=["order_key", "order_at", "delivery_id"],
+                condition=Q(order_key__isnull=False),
+                name="outbox_order",
             ),
         ]
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from foundation.statements import Cursor
+from notifications import order
 from notifications.metrics import observe_outbox_age
 from notifications.transitions import BrokenInvariant, Fence
 from providers.channels import Channel
@@ -214,14 +215,19 @@ def lock(cursor: Cursor, delivery_ids: Sequence[UUID]) -> set[UUID]:
 
 
 _DELETE = """
-DELETE FROM outbox WHERE delivery_id = ANY (ARRAY(SELECT unnest(%s::uuid[])))
+WITH gone AS (
+  DELETE FROM outbox WHERE delivery_id = ANY (ARRAY(SELECT unnest(%s::uuid[])))
+  RETURNING order_key)
+SELECT DISTINCT order_key FROM gone WHERE order_key IS NOT NULL
 """
 
 
 def delete(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
-    """Drop the rows of finished deliveries; the caller holds their locks."""
+    """Drop the rows of finished deliveries and wake who waited for them in order; the
+    caller holds their locks, and takes no other rows' from here on."""
     if delivery_ids:
         cursor.execute(_DELETE, [list(delivery_ids)])
+        order.wake_next(cursor, [row[0] for row in cursor.fetchall()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,8 +275,10 @@ def redate(cursor: Cursor, redates: Sequence[Redate]) -> dict[UUID, int]:
 
 # A parked delivery still has its row, a dead one gets a new one.
 _REVIVE = """
-INSERT INTO outbox (delivery_id, tenant_id, channel, priority, claim_count, due_at)
-SELECT d.id, d.tenant_id, d.channel, n.priority, r.claim_count, app_now()
+INSERT INTO outbox (delivery_id, tenant_id, channel, priority, claim_count, due_at,
+                    order_key, order_at)
+SELECT d.id, d.tenant_id, d.channel, n.priority, r.claim_count, app_now(),
+       d.order_key, CASE WHEN d.order_key IS NOT NULL THEN n.send_at END
   FROM unnest(%s::uuid[], %s::int[]) r(id, claim_count)
   JOIN delivery d ON d.id = r.id
   JOIN notification n ON n.id = d.notification_id

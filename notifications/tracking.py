@@ -13,6 +13,7 @@ import orjson
 
 from foundation.ids import floor_id, sibling_bounds
 from foundation.statements import server_cursor
+from notifications import order
 from notifications.cancellation import UnknownNotification
 from notifications.statuses import DeliveryStatus, notification_state, state_sql
 from providers.channels import Channel
@@ -247,6 +248,7 @@ _WAITS_FOR = {
     "account_busy": "provider",
     "breaker_open": "provider",
     "quiet_hours": "quiet_hours",
+    order.REASON: "order",
 }
 
 

@@ -75,6 +75,7 @@ class Begun(NamedTuple):
     expires_at: datetime | None
     retry_until: datetime
     provider: str
+    order_key: int | None
     was: str
     was_maybe_sent: bool
     was_reason: str
@@ -103,7 +104,8 @@ UPDATE delivery d
    AND d.status IN ('pending', 'sending', 'parked')
 RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
           d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.expires_at,
-          d.retry_until, d.provider, OLD.status, OLD.maybe_sent, OLD.reason, app_now()
+          d.retry_until, d.provider, d.order_key, OLD.status, OLD.maybe_sent,
+          OLD.reason, app_now()
 """
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 import psycopg
 from django.conf import settings
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 
 from foundation.failpoints import failpoint
 from foundation.statements import server_cursor
+from notifications import order
 from notifications.acceptance.command import Command, build_command
 from notifications.acceptance.statement import ACCEPT
 from notifications.acceptance.submission import (
@@ -46,6 +48,10 @@ class Accepted:
 
     response: StoredResponse
     replayed: bool
+
+
+class OrderKeyBusy(OperationalError):
+    """Others of its order key are being written for too long: ask again."""
 
 
 class PartitionMissing(OperationalError):
@@ -130,7 +136,7 @@ def _write_within_quota(caller: Caller, command: Command) -> bool:
     shares = take_messages(tenant_id=caller.tenant_id, messages=command.messages)
     try:
         is_new = _write(command)
-    except (IdempotencyInProgress, InvalidSubmission, PartitionMissing):
+    except (IdempotencyInProgress, InvalidSubmission, OrderKeyBusy, PartitionMissing):
         give_back(shares)
         raise
     if not is_new:
@@ -140,12 +146,9 @@ def _write_within_quota(caller: Caller, command: Command) -> bool:
 
 def _write(command: Command) -> bool:
     """Run the accepting statement; False where the key is already somebody's."""
+    failpoint("acceptance.before_commit")
     try:
-        with server_cursor() as cursor:
-            failpoint("acceptance.before_commit")
-            cursor.execute(ACCEPT, command.parameters, prepare=True)
-            failpoint("acceptance.after_commit")
-            return cursor.fetchone() == (1,)
+        is_new = _write_in_order(command) if command.order_keys else _run(command)
     except psycopg.errors.LockNotAvailable as waited:
         raise IdempotencyInProgress from waited
     except psycopg.errors.CheckViolation as refused:
@@ -155,6 +158,31 @@ def _write(command: Command) -> bool:
             case "notification_check":  # it expired since check_dates looked
                 raise expires_too_soon() from refused
         raise
+    failpoint("acceptance.after_commit")
+    return is_new
+
+
+def _run(command: Command) -> bool:
+    with server_cursor() as cursor:
+        cursor.execute(ACCEPT, command.parameters, prepare=True)
+        return cursor.fetchone() == (1,)
+
+
+def _write_in_order(command: Command) -> bool:
+    """Write under the locks of its order keys, waiting behind what is unfinished.
+
+    The statement reads its clock after it has the locks: the order is that of commits.
+    """
+    with transaction.atomic(durable=True), server_cursor() as cursor:
+        try:
+            order.lock_keys(cursor, command.order_keys)
+        except psycopg.errors.LockNotAvailable as waited:
+            raise OrderKeyBusy from waited
+        occupied: dict[int, datetime] = {}
+        if command.is_due_at_once:
+            occupied = order.occupied_until(cursor, command.order_keys)
+        cursor.execute(ACCEPT, command.behind(occupied), prepare=True)
+        return cursor.fetchone() == (1,)
 
 
 def _first_answer(caller: Caller, submission: Submission) -> StoredResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 import orjson
@@ -11,6 +12,7 @@ from django.conf import settings
 
 from audit.events import EventKind
 from foundation.ids import new_id, public_id, sibling_id
+from notifications import order
 from notifications.acceptance.submission import Caller, Submission
 from notifications.acceptance.targets import Target
 from notifications.statuses import DeliveryStatus
@@ -27,14 +29,41 @@ class Command:
 
     parameters: dict[str, object]
     response: StoredResponse
+    # The rows of its deliveries, as the statement reads them.
+    targets: Sequence[Mapping[str, object]]
     # How many will be sent, by the key of the channel.
     messages: Mapping[str, int]
 
     @property
     def is_urgent(self) -> bool:
         """Tell whether it is HIGH and due at once."""
-        due = self.parameters["send_at"] is None
-        return due and self.parameters["priority"] == Priority.HIGH.value
+        priority = self.parameters["priority"]
+        return self.is_due_at_once and priority == Priority.HIGH.value
+
+    @property
+    def is_due_at_once(self) -> bool:
+        return self.parameters["send_at"] is None
+
+    @property
+    def order_keys(self) -> list[int]:
+        """Name the queues that its deliveries stand in; none where order is off."""
+        keys = (target["order_key"] for target in self.targets)
+        return [key for key in keys if isinstance(key, int)]
+
+    def behind(self, occupied: Mapping[int, datetime]) -> dict[str, object]:
+        """Return the parameters that let it wait in queues which are not empty.
+
+        What policy defers has a date already and a reason that tells more.
+        """
+        rows = [
+            {**target, "reason": order.REASON, "due_at": occupied[key]}
+            if isinstance(key := target["order_key"], int)
+            and key in occupied
+            and target["due_at"] is None
+            else target
+            for target in self.targets
+        ]
+        return {**self.parameters, "targets": _written(rows)}
 
 
 def build_command(
@@ -50,8 +79,10 @@ def build_command(
         status_code=202, body=_answer(notification_id, submission, targets)
     )
     deliveries = [sibling_id(notification_id) for _ in targets]
+    rows = _delivery_rows(caller, submission, version, deliveries, targets)
     return Command(
         response=response,
+        targets=rows,
         messages=_messages(targets),
         parameters={
             "tenant_id": caller.tenant_id,
@@ -59,7 +90,7 @@ def build_command(
             "is_test": caller.is_test,
             **_key_parameters(submission, response),
             **_notification_parameters(notification_id, caller, submission, version),
-            **_delivery_parameters(caller, deliveries, targets),
+            "targets": _written(rows),
             **_event_parameters(notification_id, deliveries, targets, version),
         },
     )
@@ -118,10 +149,20 @@ def _notification_parameters(
     }
 
 
-def _delivery_parameters(
-    caller: Caller, deliveries: Sequence[UUID], targets: Sequence[Target]
-) -> dict[str, object]:
-    rows = [
+def _written(rows: Sequence[Mapping[str, object]]) -> str:
+    return orjson.dumps(rows).decode()
+
+
+def _delivery_rows(
+    caller: Caller,
+    submission: Submission,
+    version: PinnedVersion,
+    deliveries: Sequence[UUID],
+    targets: Sequence[Target],
+) -> list[dict[str, object]]:
+    category = Category(version.category)
+    is_ordered = category in settings.ORDERED_CATEGORIES
+    return [
         {
             "id": delivery_id,
             "channel": target.channel.value,
@@ -131,10 +172,27 @@ def _delivery_parameters(
             "address_id": target.address_id,
             "address_sealed": _sealed_address(caller, delivery_id, target),
             "address_key": _bytea(target.key),
+            "order_key": _order_key(caller, submission, category, target)
+            if is_ordered
+            else None,
         }
         for delivery_id, target in zip(deliveries, targets, strict=True)
     ]
-    return {"targets": orjson.dumps(rows).decode()}
+
+
+def _order_key(
+    caller: Caller, submission: Submission, category: Category, target: Target
+) -> int | None:
+    if _first_status(target) is not DeliveryStatus.PENDING:
+        return None
+    return order.order_key(
+        person=(caller.tenant_id, submission.user_id),
+        channel=target.channel,
+        category=category,
+        priority=submission.priority_for(category),
+        is_test=caller.is_test,
+        address_key=target.key,
+    )
 
 
 def _first_status(target: Target) -> DeliveryStatus:

@@ -41,23 +41,25 @@ WITH start AS (
   SELECT t.*, send_at FROM start, fresh,
     json_to_recordset(%(targets)s::json)
       t(id uuid, channel smallint, status text, reason text, due_at timestamptz,
-        address_id uuid, address_sealed bytea, address_key bytea)
+        address_id uuid, address_sealed bytea, address_key bytea, order_key bigint)
 ), fanned_out AS (
   INSERT INTO delivery (id, notification_id, tenant_id, channel, category, status,
-                        address_id, address_sealed, address_key, expires_at,
+                        address_id, address_sealed, address_key, order_key, expires_at,
                         retry_until, reason, finished_at)
   SELECT id, %(id)s, %(tenant_id)s, channel, %(category)s, status, address_id,
-         address_sealed, address_key,
+         address_sealed, address_key, order_key,
          coalesce(%(expires_at)s::timestamptz, send_at + %(default_expiry)s::interval),
          send_at + %(retry_window)s, reason,
          CASE WHEN status <> 'pending' THEN app_now() END
     FROM target
 ), queued AS (
-  INSERT INTO outbox (delivery_id, tenant_id, channel, priority, claim_count, due_at)
+  INSERT INTO outbox (delivery_id, tenant_id, channel, priority, claim_count, due_at,
+                      order_key, order_at)
   SELECT id, %(tenant_id)s, channel, %(priority)s, 0,
          least(greatest(due_at, send_at),
                coalesce(%(expires_at)s::timestamptz,
-                        send_at + %(default_expiry)s::interval))
+                        send_at + %(default_expiry)s::interval)),
+         order_key, CASE WHEN order_key IS NOT NULL THEN send_at END
     FROM target WHERE status = 'pending'
 ), told AS (
   INSERT INTO audit_event (id, tenant_id, kind, actor, notification_id, delivery_id,

@@ -173,6 +173,7 @@ class DeliverySerializer(serializers.Serializer[Any]):
             "",
             "schedule",
             "quiet_hours",
+            "order",
             "worker",
             "retry",
             "quota",
