@@ -237,6 +237,37 @@ SELECT d.id, d.status || ' but last told ' || coalesce(e.kind, 'nothing')
    AND d.status NOT IN ('pending', 'sending', 'delivered', 'undelivered')
    AND e.kind IS DISTINCT FROM 'delivery.' || d.status""",
     ),
+    # Who was dead let the others go on, whatever became of it since.
+    Invariant(
+        name="I17.order_is_kept",
+        promise="Nobody is called before the end of an older one of the order key.",
+        breaches="""
+SELECT s.delivery_id, 'called before the end of ' || older.id
+  FROM sandbox_message s
+  JOIN delivery d ON d.id = s.delivery_id
+  JOIN notification n ON n.id = d.notification_id
+  JOIN delivery older ON older.order_key = d.order_key
+  JOIN notification first ON first.id = older.notification_id
+ WHERE s.delivery_id >= %(floor)s AND older.id >= %(floor)s
+   AND (first.send_at, older.id) < (n.send_at, d.id)
+   AND coalesce(older.finished_at > s.created_at, true)
+   AND NOT EXISTS (SELECT FROM audit_event e
+                    WHERE e.notification_id = older.notification_id
+                      AND e.delivery_id = older.id AND e.kind = 'delivery.dead')""",
+    ),
+    Invariant(
+        name="I17.who_waits_has_one_before",
+        promise="What waits for an older one of its order key has one.",
+        breaches="""
+SELECT o.delivery_id, 'until ' || o.due_at
+  FROM outbox o JOIN delivery d ON d.id = o.delivery_id
+ WHERE o.delivery_id >= %(floor)s AND o.due_at > app_now()
+   AND d.status = 'pending' AND d.reason = 'order'
+   AND NOT EXISTS (SELECT FROM outbox older
+                    WHERE older.order_key = o.order_key
+                      AND (older.order_at, older.delivery_id)
+                        < (o.order_at, o.delivery_id))""",
+    ),
     # The record is written when the call ends: the account's time-out is allowed for.
     Invariant(
         name="I15.not_sent_after_expiry",

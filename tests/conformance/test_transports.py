@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
+from uuid import UUID
+
+import pytest
+from pytest_django.fixtures import Settings
 
 from notifications.transport.base import Subscription
 from providers.channels import Channel
 from tenants.categories import Priority
-from tests.acme import ALL, Api, deliveries, query, sandbox_calls
+from tests.acme import (
+    ALL,
+    Api,
+    deliveries,
+    provider_settings,
+    query,
+    sandbox_calls,
+)
 from tests.database_clock import Clock
 from tests.kafka import Running, is_all_finished, wait_until
 
@@ -94,6 +105,44 @@ def test_what_is_due_in_hours_is_sent_once_and_then_however_often_all_restarts(
         clock.advance(timedelta(minutes=10))
 
     assert calls == [(False, 0)] * 18 + [(True, 1)] * 3
+
+
+@pytest.mark.timeout(240)
+def test_what_is_in_order_arrives_in_order_through_every_third_failure(
+    api: Api, running: Running, settings: Settings
+) -> None:
+    settings.ORDERED_CATEGORIES = ["transactional"]
+    soon = timedelta(milliseconds=50)
+    policy = {**settings.RETRY_POLICIES["transactional"], "base": soon, "cap": soon}
+    settings.RETRY_POLICIES = {**settings.RETRY_POLICIES, "transactional": policy}
+    flaky = {**settings.PROVIDERS["sandbox"], "OPTIONS": {"transient_rate": 1 / 3}}
+    people: dict[str, list[str]] = {f"usr_{number}": [] for number in range(5)}
+
+    with provider_settings(sandbox=flaky), running(consumers=2):
+        for number in range(200):
+            person = f"usr_{number % 5}"
+            notification_id = api.accept(
+                idempotency_key=f"k-{number}",
+                recipient={"user_id": person, "email": f"{person}@example.com"},
+            )
+            people[person].append(notification_id)
+        wait_until(is_all_finished, seconds=200)
+
+    for accepted in people.values():
+        ids = [deliveries(one)[0]["id"] for one in accepted]
+        assert accepted_calls(ids) == ids
+    failed = query("SELECT FROM sandbox_message WHERE NOT accepted")
+    assert len(failed) > 30
+
+
+def accepted_calls(delivery_ids: list[UUID]) -> list[UUID]:
+    """Read which of these the provider took, in the order of its calls."""
+    rows = query(
+        "SELECT delivery_id FROM sandbox_message"
+        " WHERE accepted AND delivery_id = ANY (%s) ORDER BY id",
+        delivery_ids,
+    )
+    return [row["delivery_id"] for row in rows]
 
 
 def is_sent(notification_id: str) -> bool:
