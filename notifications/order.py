@@ -41,9 +41,7 @@ def order_key(
 
     Two queues of one number would wait for each other, and nothing worse.
     """
-    named = orjson.dumps(
-        [*person, channel.key, category.value, priority.key, is_test]
-    )
+    named = orjson.dumps([*person, channel.key, category.value, priority.key, is_test])
     digest = sha256(named + address_key).digest()
     return int.from_bytes(digest[:8], signed=True)
 

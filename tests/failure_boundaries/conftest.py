@@ -1,4 +1,4 @@
-"""A broker that a test alone may kill, and the platform's processes around it."""
+"""A broker that a test alone may kill, the platform's processes, ways to race."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,21 @@ def start(database_env: Mapping[str, str], tmp_path: Path) -> Iterator[Start]:
     for process in started:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def retry_soon(settings: Settings) -> None:
+    """Let races meet deliveries that wait for their retry, and retries."""
+    soon = timedelta(milliseconds=200)
+    policy = {**settings.RETRY_POLICIES["transactional"], "base": soon, "cap": soon}
+    settings.RETRY_POLICIES = {**settings.RETRY_POLICIES, "transactional": policy}
+
+
+@pytest.fixture(params=["poll", "record"])
+def claim_by(request: pytest.FixtureRequest, settings: Settings) -> str:
+    """Choose between the two statements that claim."""
+    if request.param == "record":
+        settings.DELIVERY_TRANSPORTS = {"relayed": "tests.racing.RelayedTransport"}
+        settings.DELIVERY_TRANSPORT = "relayed"
+    chosen: str = request.param
+    return chosen

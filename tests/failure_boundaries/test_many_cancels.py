@@ -6,13 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import pytest
 from django.test import Client
-from pytest_django.fixtures import Settings
 
 from foundation.ids import parse_public_id
 from tests.acme import Api, query
@@ -77,24 +74,6 @@ def is_true(told: Told, became: dict[str, Any]) -> bool:
         case "too_late", "sending" | "sent":
             return end[0] == "sent" and calls == 1 + end[1]
     return False
-
-
-@pytest.fixture
-def retry_soon(settings: Settings) -> None:
-    """Let cancellations meet deliveries that wait for their retry, and retries."""
-    soon = timedelta(milliseconds=200)
-    policy = {**settings.RETRY_POLICIES["transactional"], "base": soon, "cap": soon}
-    settings.RETRY_POLICIES = {**settings.RETRY_POLICIES, "transactional": policy}
-
-
-@pytest.fixture(params=["poll", "record"])
-def claim_by(request: pytest.FixtureRequest, settings: Settings) -> str:
-    """Choose between the two statements that claim."""
-    if request.param == "record":
-        settings.DELIVERY_TRANSPORTS = {"relayed": "tests.racing.RelayedTransport"}
-        settings.DELIVERY_TRANSPORT = "relayed"
-    chosen: str = request.param
-    return chosen
 
 
 @many_races

@@ -48,6 +48,15 @@ BREACHES: list[tuple[set[str], str]] = [
         " WHERE delivery_id = %(pending)s",
     ),
     (
+        {"I17.order_is_kept"},
+        "UPDATE delivery SET order_key = 1, finished_at = app_now()"
+        " WHERE id IN (%(sent)s, %(retried)s)",
+    ),
+    (
+        {"I17.who_waits_has_one_before"},
+        "UPDATE delivery SET reason = 'order' WHERE id = %(pending)s",
+    ),
+    (
         {"I2.acceptance_is_whole"},
         "DELETE FROM delivery WHERE id = %(suppressed)s",
     ),

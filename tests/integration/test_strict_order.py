@@ -116,8 +116,11 @@ def test_a_claim_puts_off_what_came_due_behind_an_unfinished_one(api, consume, c
     later = accept_ordinary(api, "later", send_at=at.isoformat())
     consume()
     first = accept(api, "first", "an@example.com", send_at=None)
-    query("UPDATE outbox SET due_at = due_at + interval '2 hours'"
-          " WHERE claim_count = 0 AND delivery_id = %s RETURNING 1", *ids(first))
+    query(
+        "UPDATE outbox SET due_at = due_at + interval '2 hours'"
+        " WHERE claim_count = 0 AND delivery_id = %s RETURNING 1",
+        *ids(first),
+    )
 
     clock.advance(HOUR + MINUTE)
     consume()
@@ -146,8 +149,10 @@ def test_what_is_scheduled_holds_nobody_up_before_its_time(api, consume, clock):
 def test_a_parked_one_holds_the_others_until_it_is_replayed(api, consume):
     first, second = accept(api, "first"), accept(api, "second")
     park(first)
-    query("UPDATE outbox SET due_at = app_now() WHERE delivery_id = %s RETURNING 1",
-          *ids(second))
+    query(
+        "UPDATE outbox SET due_at = app_now() WHERE delivery_id = %s RETURNING 1",
+        *ids(second),
+    )
 
     consume()
     assert waits_for(api, second) == "order"
@@ -231,8 +236,11 @@ def test_waiting_ends_with_the_expiry(api, consume, clock):
 
 def test_who_was_not_woken_looks_again(api, consume, clock):
     first, second = accept_ordinary(api, "first"), accept_ordinary(api, "second")
-    query("UPDATE outbox SET order_key = order_key + 1 WHERE delivery_id = %s"
-          " RETURNING 1", *ids(first))
+    query(
+        "UPDATE outbox SET order_key = order_key + 1 WHERE delivery_id = %s"
+        " RETURNING 1",
+        *ids(first),
+    )
     consume()
     assert waits_for(api, second) == "order"
 
@@ -290,5 +298,6 @@ def park(notification_id: str) -> None:
         " SELECT uuidv7(), tenant_id, 'delivery.parked', 'test', notification_id, id,"
         "   reason, '{}' FROM parked)"
         " UPDATE outbox SET due_at = '9999-12-31' WHERE delivery_id = %s RETURNING 1",
-        *ids(notification_id), *ids(notification_id),
+        *ids(notification_id),
+        *ids(notification_id),
     )
