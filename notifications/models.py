@@ -182,6 +182,19 @@ class SeenTopic(models.Model):
         return self.name
 
 
+class LaneFlow(models.Model):
+    """When a delivery of a class last got through; see notifications.lateness."""
+
+    lane = models.TextField(primary_key=True)
+    flowed_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "lane_flow"
+
+    def __str__(self) -> str:
+        return self.lane
+
+
 class DeadLetter(models.Model):
     """A delivery that waits for a person: dead or parked.
 
