@@ -66,6 +66,9 @@ def handle_exception(
     )
     for name, value in _headers(error).items():
         response[name] = value
+    # What is known is in the line of its request. Django would write a second one for
+    # each, which is a quarter of what a refusal costs.
+    vars(response)["_has_been_logged"] = True
     return response
 
 

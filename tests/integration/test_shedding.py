@@ -207,7 +207,7 @@ def test_a_crowd_keeps_low_out_first_and_high_never(api, under_way_already, expe
     assert under_way.number == 0
 
 
-def test_who_is_refused_by_a_crowd_comes_back_soon(api):
+def test_who_is_refused_by_a_crowd_comes_back_soon(api, caplog):
     with ExitStack() as crowd:
         for _ in range(20):
             crowd.enter_context(under_way)
@@ -216,6 +216,8 @@ def test_who_is_refused_by_a_crowd_comes_back_soon(api):
     assert refusal.json()["type"] == OVERLOADED
     assert refusal.json()["channel"] is None
     assert 1 <= int(refusal["Retry-After"]) <= 2
+    # The line of the request tells it; an error of its own would cost as much again.
+    assert [seen for seen in caplog.records if seen.name == "django.request"] == []
 
 
 @pytest.mark.parametrize(
