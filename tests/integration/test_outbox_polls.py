@@ -31,7 +31,7 @@ LEASE = timedelta(seconds=60)
 
 def poll(priority=Priority.NORMAL, channel=Channel.EMAIL, limit=10, floor=BEGINNING):
     with server_cursor() as cursor:
-        fences, _ = poll_and_claim(
+        taken, _ = poll_and_claim(
             cursor,
             Poll(
                 lane=Lane(priority, channel),
@@ -40,7 +40,7 @@ def poll(priority=Priority.NORMAL, channel=Channel.EMAIL, limit=10, floor=BEGINN
                 lease=LEASE,
             ),
         )
-    return fences
+    return [row.fence for row in taken]
 
 
 @pytest.mark.django_db
