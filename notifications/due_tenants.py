@@ -10,6 +10,7 @@ from notifications.outbox import Poll
 # One step into outbox_by_tenant for each tenant that has a row of the class, and one to
 # see whether one of them is due. Without the floor the first step would walk all index
 # entries of the tenant's rows that are gone; with it, PostgreSQL skips to the floor.
+# BETWEEN as in the polls.
 DUE_TENANTS = """
 WITH RECURSIVE step(tenant_id, number) AS (
   SELECT %(after)s::bigint, 0
@@ -25,9 +26,9 @@ SELECT coalesce(array_agg(step.tenant_id) FILTER (WHERE due.is_there), '{}'),
   FROM step LEFT JOIN LATERAL (
     SELECT true AS is_there FROM outbox o
      WHERE o.priority = %(priority)s AND o.channel = %(channel)s
-       AND o.tenant_id = step.tenant_id
+       AND o.tenant_id BETWEEN step.tenant_id AND step.tenant_id
        AND o.due_at <= app_now() - %(overdue_by)s AND o.due_at >= %(floor)s
-     ORDER BY o.due_at LIMIT 1) due ON true
+     ORDER BY o.tenant_id, o.due_at LIMIT 1) due ON true
  WHERE step.number > 0
 """
 

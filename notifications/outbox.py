@@ -57,14 +57,17 @@ _OLDEST_DUE = {
 """  # noqa: S608 - our own text
     for lane, is_due in _IS_DUE.items()
 }
+# BETWEEN and not "=", and sorted by the tenant: a planner that knows of one tenant alone
+# would else walk all that is due in outbox_due, to filter it by tenant.
 _DUE_IN_SHARES = {
     lane: f"""
    SELECT due.ctid
      FROM unnest(%(tenants)s::bigint[], %(most)s::int[]) share(tenant_id, most),
           LATERAL (
             SELECT ctid FROM outbox
-             WHERE tenant_id = share.tenant_id AND {is_due}
-             ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) due
+             WHERE tenant_id BETWEEN share.tenant_id AND share.tenant_id AND {is_due}
+             ORDER BY tenant_id, due_at, delivery_id LIMIT share.most
+               FOR UPDATE SKIP LOCKED) due
 """  # noqa: S608 - our own text
     for lane, is_due in _IS_DUE.items()
 }
