@@ -57,8 +57,8 @@ _OLDEST_DUE = {
 """  # noqa: S608 - our own text
     for lane, is_due in _IS_DUE.items()
 }
-# BETWEEN and not "=", and sorted by the tenant: a planner that knows of one tenant alone
-# would else walk all that is due in outbox_due, to filter it by tenant.
+# BETWEEN and not "=", and sorted by the tenant: a planner that knows of one tenant
+# alone would else walk all that is due in outbox_due, to filter it by tenant.
 _DUE_IN_SHARES = {
     lane: f"""
    SELECT due.ctid
@@ -83,16 +83,16 @@ RETURNING o.delivery_id, o.claim_count, o.tenant_id, o.due_at, app_now()
 """
 
 
-class _Texts(NamedTuple):
-    """The texts of one class's poll: whoever's is the oldest, and by shares."""
+class PollTexts(NamedTuple):
+    """The texts of one class's poll: whoever's are the oldest, and by shares."""
 
     oldest: str
     in_shares: str
 
 
-def _texts(action: str) -> dict[Lane, _Texts]:
+def _texts(action: str) -> dict[Lane, PollTexts]:
     return {
-        lane: _Texts(
+        lane: PollTexts(
             oldest=action + _WHICH.format(due=_OLDEST_DUE[lane]),
             in_shares=action + _WHICH.format(due=_DUE_IN_SHARES[lane]),
         )
@@ -166,9 +166,9 @@ class Poll:
         }
 
 
-def poll_statements(lane: Lane) -> tuple[str, ...]:
+def poll_statements(lane: Lane) -> tuple[PollTexts, PollTexts]:
     """Return the texts of one class's polls, for the test of their plans."""
-    return (*_POLL_AND_CLAIM[lane], *_TAKE[lane])
+    return _POLL_AND_CLAIM[lane], _TAKE[lane]
 
 
 class Taken(NamedTuple):
@@ -201,7 +201,7 @@ def take(cursor: Cursor, poll: Poll) -> tuple[list[Taken], datetime | None]:
 
 
 def _poll(
-    cursor: Cursor, texts: Mapping[Lane, _Texts], poll: Poll
+    cursor: Cursor, texts: Mapping[Lane, PollTexts], poll: Poll
 ) -> tuple[list[Taken], datetime | None]:
     oldest, in_shares = texts[poll.lane]
     cursor.execute(oldest if poll.shares is None else in_shares, poll.parameters)

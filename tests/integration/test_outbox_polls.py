@@ -155,8 +155,8 @@ def test_every_poll_finds_what_is_due_by_index_among_a_million_future_rows(
 ):
     """A bare volatile clock in the poll would filter all of them."""
     for lane in LANES:
-        for statement in poll_statements(lane):
-            plan = explain(statement)
+        for texts in poll_statements(lane):
+            plan = explain(texts.oldest)
             condition = re.search(r"Index Cond: (.*)", plan)
             assert "outbox_due" in plan
             assert condition
@@ -164,7 +164,7 @@ def test_every_poll_finds_what_is_due_by_index_among_a_million_future_rows(
             assert "app_now()" not in (re.search(r"Filter: (.*)", plan) or [""])[0]
 
     lane = Lane(Priority.NORMAL, Channel.EMAIL)
-    plan = explain(poll_statements(lane)[0], "ANALYZE, BUFFERS")
+    plan = explain(poll_statements(lane)[0].oldest, "ANALYZE, BUFFERS")
     pages = re.search(
         r"Index Scan using outbox_due.*?Buffers: shared hit=(\d+)", plan, re.S
     )
