@@ -39,6 +39,12 @@ def ask(request: pytest.FixtureRequest) -> fair_shares.Ask:
     return poll
 
 
+@pytest.fixture(autouse=True)
+def always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for tenants in every turn, however long the last look took."""
+    monkeypatch.setattr(fair_shares, "REST", 0)
+
+
 @pytest.fixture
 def poller(db: None, ask: fair_shares.Ask) -> Callable[..., list[Taken]]:
     """Return a poller that takes `limit` rows a turn."""
@@ -67,6 +73,19 @@ def add(tenant: int, number: int, *, due_in: int = -3600) -> list[object]:
 
 def by_tenant(rows: list[Taken]) -> Mapping[int, int]:
     return Counter(row.tenant_id for row in rows)
+
+
+def count_looks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that grows with every look."""
+    looks: list[object] = []
+    look = fair_shares.due_tenants
+
+    def counted(*args, **named):
+        looks.append(named)
+        return look(*args, **named)
+
+    monkeypatch.setattr(fair_shares, "due_tenants", counted)
+    return looks
 
 
 def test_tenants_get_equal_shares_of_a_backlog(poller):
@@ -177,16 +196,22 @@ def test_behind_tenants_whose_rows_lie_in_the_future_one_is_found_after_a_few_tu
 
 
 def test_a_turn_with_room_to_spare_ends_the_backlog(poller, monkeypatch):
-    looks = []
-    look = fair_shares.due_tenants
-    monkeypatch.setattr(
-        fair_shares,
-        "due_tenants",
-        lambda *args, **named: looks.append(args) or look(*args, **named),
-    )
+    looks = count_looks(monkeypatch)
     add(A, 700)
 
     assert [len(poller()) for _ in range(4)] == [500, 200, 0, 0]
+    assert len(looks) == 1
+
+
+def test_looking_rests_for_many_times_as_long_as_it_took(poller, monkeypatch):
+    looks = count_looks(monkeypatch)
+    monkeypatch.setattr(fair_shares, "REST", 1_000_000)
+    add(A, 4_000)
+    add(B, 2_000)
+    poller()
+
+    # Meanwhile those that are known have their turns.
+    assert [by_tenant(poller()) for _ in range(3)] == [{A: 250, B: 250}] * 3
     assert len(looks) == 1
 
 
@@ -223,6 +248,35 @@ def test_what_commits_late_is_found_by_the_look_without_the_floor(db, monkeypatc
     assert [claim() for _ in range(3)] == [{A: 100}] * 3
     monkeypatch.setattr(due_floors, "_IGNORED_EVERY_SECONDS", 0.0)
     assert claim() == {A: 97, B: 3}
+
+
+def test_what_somebody_holds_is_left_to_them(
+    committed: None, owner: psycopg.Connection
+) -> None:
+    """A poller that waited would wait as long as a cancellation's transaction takes."""
+    shares = FairShares()
+    add(A, 2_000)
+    ids = add(B, 4, due_in=-1)
+
+    def turn() -> Mapping[int, int]:
+        poll = Poll(lane=LANE, floor=BEGINNING, limit=100, lease=LEASE)
+        with transaction.atomic(), server_cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '5s'")
+            return by_tenant(shares.poll(cursor, poll, outbox.poll_and_claim)[0])
+
+    try:
+        turn()
+        with owner.transaction():
+            owner.execute(
+                "SELECT FROM outbox WHERE delivery_id = %s FOR UPDATE", ids[:1]
+            )
+            held = turn()
+        free = turn()
+    finally:
+        # These rows have no deliveries; the invariants would say so.
+        owner.execute("TRUNCATE outbox")
+
+    assert (held, free) == ({A: 97, B: 3}, {A: 99, B: 1})
 
 
 def test_pollers_beside_each_other_share_evenly_and_take_nothing_twice(
