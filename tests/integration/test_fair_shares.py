@@ -12,6 +12,7 @@ from django.db import transaction
 
 from foundation.statements import server_cursor
 from notifications import outbox
+from notifications.due_tenants import due_tenants
 from notifications.outbox import Lane, Poll, Taken
 from notifications.transport import due_floors, fair_shares
 from notifications.transport.base import Room, Subscription
@@ -78,11 +79,10 @@ def by_tenant(rows: list[Taken]) -> Mapping[int, int]:
 def count_looks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Return a list that grows with every look."""
     looks: list[object] = []
-    look = fair_shares.due_tenants
 
     def counted(*args, **named):
         looks.append(named)
-        return look(*args, **named)
+        return due_tenants(*args, **named)
 
     monkeypatch.setattr(fair_shares, "due_tenants", counted)
     return looks
@@ -94,7 +94,7 @@ def test_tenants_get_equal_shares_of_a_backlog(poller):
     add(C, 2_000, due_in=-60)
 
     assert by_tenant(poller()) == {A: 500}
-    taken = Counter()
+    taken: Counter[int] = Counter()
     for _ in range(6):
         rows = poller()
         assert len(rows) == 500
@@ -155,7 +155,7 @@ def test_what_does_not_divide_evenly_goes_to_another_each_turn(poller):
         add(tenant, 40)
     poller(limit=5)
 
-    taken = Counter()
+    taken: Counter[int] = Counter()
     for _ in range(6):
         taken.update(by_tenant(poller(limit=5)))
 
@@ -170,7 +170,7 @@ def test_more_tenants_than_one_turn_serves_or_looks_at_have_all_their_turns(poll
         poller(limit=60)
 
     # Five turns of fifty to each of 250.
-    taken = Counter()
+    taken: Counter[int] = Counter()
     for _ in range(25):
         taken.update(by_tenant(poller(limit=50)))
 
@@ -188,7 +188,7 @@ def test_behind_tenants_whose_rows_lie_in_the_future_one_is_found_after_a_few_tu
     add(last, 3, due_in=-1)
     poller()
 
-    taken = Counter()
+    taken: Counter[int] = Counter()
     for _ in range(6):
         taken.update(by_tenant(poller()))
 
