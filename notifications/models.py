@@ -143,6 +143,11 @@ class OutboxRow(models.Model):
                 fields=["priority", "channel", "due_at", "delivery_id"],
                 name="outbox_due",
             ),
+            # the shares of tenants, where more is due than a poll can take
+            models.Index(
+                fields=["priority", "channel", "tenant_id", "due_at", "delivery_id"],
+                name="outbox_by_tenant",
+            ),
         ]
 
     def __str__(self) -> str:

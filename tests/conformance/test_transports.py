@@ -5,11 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
+from django.test import Client
+
+from notifications.management.sample import TEMPLATES, publish
 from notifications.transport.base import Subscription
 from providers.channels import Channel
 from tenants.categories import Priority
 from tests.acme import ALL, Api, deliveries, query, sandbox_calls
 from tests.database_clock import Clock
+from tests.factories.tenants import TenantFactory, api_key, authorization
 from tests.kafka import Running, is_all_finished, wait_until
 
 CHANNELS = ["email", "sms", "push", "in_app"]
@@ -94,6 +98,28 @@ def test_what_is_due_in_hours_is_sent_once_and_then_however_often_all_restarts(
         clock.advance(timedelta(minutes=10))
 
     assert calls == [(False, 0)] * 18 + [(True, 1)] * 3
+
+
+def test_a_tenant_with_a_backlog_does_not_delay_anothers_message(
+    api: Api, running: Running
+) -> None:
+    backlog = [api.accept(idempotency_key=f"k-{number}") for number in range(1_500)]
+    other = TenantFactory.create()
+    publish(other, next(each for each in TEMPLATES if each.name == "invoice_due"))
+    (mine,) = deliveries(
+        Api(Client(), authorization(api_key(other))).accept(
+            recipient={"user_id": "usr_of_other", "email": "an@example.com"}
+        )
+    )
+
+    with running(of=NORMAL_EMAIL):
+        wait_until(is_all_finished)
+
+    calls = query("SELECT delivery_id FROM sandbox_message ORDER BY id")
+    assert len(calls) == len(backlog) + 1
+    # The relay publishes five hundred a round, and of the second half is the other's.
+    before = [call["delivery_id"] for call in calls].index(mine["id"])
+    assert before < 1_100
 
 
 def is_sent(notification_id: str) -> bool:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0004_due_in_order")]
+    dependencies = [("notifications", "0005_shares_of_tenants")]
     operations = [
         migrations.CreateModel(
             name="LaneFlow",
