@@ -7,7 +7,7 @@ import signal
 import sys
 from types import FrameType
 
-from benchmarks import accept, deliver, isolation, priority, quota, relay
+from benchmarks import accept, deliver, isolation, overload, priority, quota, relay
 from benchmarks.environment import wait_until_quiet
 from benchmarks.failure import BenchmarkFailed
 from benchmarks.reporting import report
@@ -17,6 +17,7 @@ GOALS = {
     "accept": accept,
     "deliver": deliver,
     "isolation": isolation,
+    "overload": overload,
     "priority": priority,
     "quota": quota,
     "relay": relay,

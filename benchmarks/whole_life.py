@@ -44,9 +44,10 @@ def _live(lane: outbox.Lane) -> int:
     while True:
         with transaction.atomic(), server_cursor() as cursor:
             poll = Poll(lane=lane, floor=floor, limit=_BATCH, lease=_LEASE)
-            fences, _ = outbox.poll_and_claim(cursor, poll)
-            if not fences:
+            taken, _ = outbox.poll_and_claim(cursor, poll)
+            if not taken:
                 return number
+            fences = [row.fence for row in taken]
             begun = transitions.begin_sending(
                 cursor, fences, retry_windows=retry_windows()
             )

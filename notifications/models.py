@@ -154,6 +154,11 @@ class OutboxRow(models.Model):
                 condition=Q(order_key__isnull=False),
                 name="outbox_order",
             ),
+            # the shares of tenants, where more is due than a poll can take
+            models.Index(
+                fields=["priority", "channel", "tenant_id", "due_at", "delivery_id"],
+                name="outbox_by_tenant",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -191,6 +196,19 @@ class SeenTopic(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class LaneFlow(models.Model):
+    """When a delivery of a class last got through; see notifications.lateness."""
+
+    lane = models.TextField(primary_key=True)
+    flowed_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "lane_flow"
+
+    def __str__(self) -> str:
+        return self.lane
 
 
 class DeadLetter(models.Model):

@@ -23,6 +23,7 @@ from notifications.published import count_published, record_published
 from notifications.relay.topic_watch import TopicWatch
 from notifications.relay.window import MOST, Window
 from notifications.transport.due_floors import DueFloors
+from notifications.transport.fair_shares import FairShares
 from notifications.transport.kafka.publisher import Publisher
 from notifications.worker import Stop
 from providers.channels import Channel
@@ -67,6 +68,7 @@ class Relay:
         self._stop = stop
         self._bell = Listener() if priority is Priority.HIGH else None
         self._floors = DueFloors(self._lanes)
+        self._shares = FairShares()
         self._windows = {lane: Window() for lane in self._lanes}
         self._measured_at = float("-inf")
         self._is_full = False
@@ -149,7 +151,7 @@ class Relay:
                     limit=room,
                     lease=self._dates.publish_lease,
                 )
-                rows, now = outbox.take(cursor, poll)
+                rows, now = self._shares.poll(cursor, poll, outbox.take)
                 if now is not None and len(rows) < room:
                     self._floors.all_taken(lane, now)
                 if rows:

@@ -13,6 +13,7 @@ from notifications.outbox import Lane, Poll, due_lanes, poll_and_claim
 from notifications.transitions import Fence
 from notifications.transport.base import Room, Subscription
 from notifications.transport.due_floors import DueFloors
+from notifications.transport.fair_shares import FairShares
 from notifications.transport.sharing import Sharing
 
 # Beside HIGH, which is looked for all the time, the other classes gather for a while:
@@ -33,6 +34,7 @@ class PostgresTransport:
         self._overdue_by = overdue_by
         self._sharing = Sharing(subscription)
         self._floors = DueFloors(subscription.lanes)
+        self._shares = FairShares()
         self._serves_high = any(lane.is_high for lane in subscription.lanes)
         self._due: set[Lane] = set()
         self._others_from = 0.0
@@ -71,11 +73,11 @@ class PostgresTransport:
             lease=self._lease,
             overdue_by=self._overdue_by,
         )
-        fences, now = poll_and_claim(cursor, poll)
-        if now is not None and len(fences) < room:
+        taken, now = self._shares.poll(cursor, poll, poll_and_claim)
+        if now is not None and len(taken) < room:
             # Not before the COMMIT: a claim that is undone leaves them all due.
             transaction.on_commit(partial(self._all_taken, lane, now))
-        return fences
+        return [row.fence for row in taken]
 
     def _all_taken(self, lane: Lane, now: datetime) -> None:
         self._floors.all_taken(lane, now)

@@ -31,7 +31,7 @@ LEASE = timedelta(seconds=60)
 
 def poll(priority=Priority.NORMAL, channel=Channel.EMAIL, limit=10, floor=BEGINNING):
     with server_cursor() as cursor:
-        fences, _ = poll_and_claim(
+        taken, _ = poll_and_claim(
             cursor,
             Poll(
                 lane=Lane(priority, channel),
@@ -40,7 +40,7 @@ def poll(priority=Priority.NORMAL, channel=Channel.EMAIL, limit=10, floor=BEGINN
                 lease=LEASE,
             ),
         )
-    return fences
+    return [row.fence for row in taken]
 
 
 @pytest.mark.django_db
@@ -155,8 +155,8 @@ def test_every_poll_finds_what_is_due_by_index_among_a_million_future_rows(
 ):
     """A bare volatile clock in the poll would filter all of them."""
     for lane in LANES:
-        for statement in poll_statements(lane):
-            plan = explain(statement)
+        for texts in poll_statements(lane):
+            plan = explain(texts.oldest)
             condition = re.search(r"Index Cond: (.*)", plan)
             assert "outbox_due" in plan
             assert condition
@@ -164,7 +164,7 @@ def test_every_poll_finds_what_is_due_by_index_among_a_million_future_rows(
             assert "app_now()" not in (re.search(r"Filter: (.*)", plan) or [""])[0]
 
     lane = Lane(Priority.NORMAL, Channel.EMAIL)
-    plan = explain(poll_statements(lane)[0], "ANALYZE, BUFFERS")
+    plan = explain(poll_statements(lane)[0].oldest, "ANALYZE, BUFFERS")
     pages = re.search(
         r"Index Scan using outbox_due.*?Buffers: shared hit=(\d+)", plan, re.S
     )

@@ -11,7 +11,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("notifications", "0004_due_in_order")]
+    dependencies = [("notifications", "0006_lane_flow")]
     operations = [
         migrations.AddField("delivery", "order_key", models.BigIntegerField(null=True)),
         migrations.AddField(
