@@ -262,7 +262,7 @@ SELECT s.delivery_id, 'called before the end of ' || older.id
 SELECT o.delivery_id, 'until ' || o.due_at
   FROM outbox o JOIN delivery d ON d.id = o.delivery_id
  WHERE o.delivery_id >= %(floor)s AND o.due_at > app_now()
-   AND d.status = 'pending' AND d.reason = 'order'
+   AND o.published_at IS NULL AND d.status = 'pending' AND d.reason = 'order'
    AND NOT EXISTS (SELECT FROM outbox older
                     WHERE older.order_key = o.order_key
                       AND (older.order_at, older.delivery_id)

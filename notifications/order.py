@@ -21,6 +21,8 @@ from tenants.categories import Category, Priority
 
 # Why a delivery waits that is not the oldest of its key.
 REASON = "order"
+# And once there is nobody before it any more.
+NEXT = "next_in_order"
 # Whoever ends the one before wakes the next; should that ever fail, it looks itself.
 LOOKS_AGAIN_AFTER = timedelta(minutes=10)
 
@@ -114,14 +116,17 @@ UPDATE outbox o SET due_at = app_now()
                     WHERE d.id = oldest.delivery_id AND d.status = 'pending'
                       AND d.reason = 'order' OFFSET 0) waits,
           LATERAL (SELECT o.ctid FROM outbox o
-                    WHERE o.delivery_id = oldest.delivery_id AND o.due_at > app_now()
+                    WHERE o.delivery_id = oldest.delivery_id
                       FOR UPDATE SKIP LOCKED) held))
+RETURNING o.delivery_id
 """
 
 
-def wake_next(cursor: Cursor, keys: Collection[int]) -> None:
-    """Lock the keys of deliveries that have just ended, and make the next ones due."""
+def wake_next(cursor: Cursor, keys: Collection[int]) -> list[UUID]:
+    """Lock the keys of deliveries that have just ended, and make due who waited for
+    them; return those."""
     if not keys:
-        return
+        return []
     lock_keys(cursor, keys)
     cursor.execute(_WAKE, [list(keys)])
+    return [row[0] for row in cursor.fetchall()]

@@ -16,7 +16,7 @@ from uuid import UUID
 from foundation.statements import Cursor
 from notifications import order
 from notifications.metrics import observe_outbox_age
-from notifications.transitions import BrokenInvariant, Fence
+from notifications.transitions import BrokenInvariant, Fence, note_reason
 from providers.channels import Channel
 from tenants.categories import Priority
 
@@ -266,7 +266,8 @@ def delete(cursor: Cursor, delivery_ids: Sequence[UUID]) -> None:
     caller holds their locks, and takes no other rows' from here on."""
     if delivery_ids:
         cursor.execute(_DELETE, [list(delivery_ids)])
-        order.wake_next(cursor, [row[0] for row in cursor.fetchall()])
+        woken = order.wake_next(cursor, [row[0] for row in cursor.fetchall()])
+        note_reason(cursor, woken, order.NEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

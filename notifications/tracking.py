@@ -249,6 +249,7 @@ _WAITS_FOR = {
     "breaker_open": "provider",
     "quiet_hours": "quiet_hours",
     order.REASON: "order",
+    order.NEXT: "worker",
 }
 
 

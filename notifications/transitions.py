@@ -165,6 +165,18 @@ def note_provider(cursor: Cursor, chosen: Sequence[tuple[UUID, str]]) -> None:
         cursor.execute(_NOTE_PROVIDER, [list(ids), list(providers)])
 
 
+_NOTE_REASON = """
+UPDATE delivery SET reason = %s, updated_at = app_now()
+ WHERE id = ANY (%s::uuid[]) AND status = 'pending'
+"""
+
+
+def note_reason(cursor: Cursor, delivery_ids: Sequence[UUID], reason: str) -> None:
+    """Say why these wait from now on; the caller holds their outbox rows."""
+    if delivery_ids:
+        cursor.execute(_NOTE_REASON, [reason, list(delivery_ids)])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrow:
     """The way of one delivery out of `sending`."""

@@ -116,7 +116,7 @@ def test_an_end_waits_for_a_claim_and_wakes_whom_that_has_put_off(api, start):
         cancelled = start(lambda: api.cancel(first))
     assert cancelled.result(timeout=30).status_code == 200
 
-    assert delivery(second)["reason"] == "order"
+    assert delivery(second)["reason"] == "next_in_order"
     assert waits_for(api, second) == "worker"
 
 
@@ -150,7 +150,7 @@ def test_an_end_waits_for_a_submission_and_wakes_it(api, start, monkeypatch):
         second = str(accepted.result(timeout=30))
     assert cancelled.result(timeout=30).status_code == 200
 
-    assert delivery(second)["reason"] == "order"
+    assert delivery(second)["reason"] == "next_in_order"
     assert waits_for(api, second) == "worker"
 
 
