@@ -94,6 +94,7 @@ def somebody_waits_for_a_key() -> bool:
 def test_a_claim_waits_for_an_end_that_leaves_its_row_alone(api, consume, start):
     first, second = accept(api, "first"), accept(api, "second")
     make_due(second)
+    deadlocks = count_deadlocks()
 
     with transaction.atomic(), server_cursor() as cursor:
         order.lock_keys(cursor, [delivery(first)["order_key"]])
@@ -104,6 +105,7 @@ def test_a_claim_waits_for_an_end_that_leaves_its_row_alone(api, consume, start)
     claimed.result(timeout=30)
 
     assert delivery(second)["status"] == "sent"
+    assert count_deadlocks() == deadlocks
 
 
 def test_an_end_waits_for_a_claim_and_wakes_whom_that_has_put_off(api, start):
@@ -169,7 +171,8 @@ def put_off_what_is_due(cursor: Cursor) -> None:
         limit=10,
         lease=timedelta(minutes=1),
     )
-    fences, _ = poll_and_claim(cursor, poll)
+    taken, _ = poll_and_claim(cursor, poll)
+    fences = [row.fence for row in taken]
     (begun,) = begin_sending(cursor, fences, retry_windows=retry_windows())
     assert begun.order_key is not None
     assert order.find_followers(cursor, {begun.delivery_id: begun.order_key})
