@@ -35,6 +35,7 @@ class EventKind(StrEnum):
     ROUTES_CHANGED = "tenant.routes_changed"
     TENANT_CREATED = "tenant.created"
     TENANT_LIMITS_CHANGED = "tenant.limits_changed"
+    TENANT_ORDER_CHANGED = "tenant.order_changed"
     API_KEY_ISSUED = "api_key.issued"
     API_KEY_REVOKED = "api_key.revoked"
 

@@ -1,4 +1,4 @@
-"""What a tenant is limited to, as the processes that accept know it."""
+"""What a tenant is limited to and has chosen, as the processes that accept know it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from django.conf import settings
 
+from tenants.categories import Category
 from tenants.models import Tenant
 from tenants.process_cache import ProcessCache
 
@@ -29,6 +30,7 @@ class Limits:
     daily_quotas: Mapping[str, int]
     # A day is the tenant's own.
     time_zone: str
+    ordered_categories: frozenset[str]
 
 
 _limits: ProcessCache[int, Limits] = ProcessCache(
@@ -45,8 +47,16 @@ def limits_of(*, tenant_id: int) -> Limits:
     return limits
 
 
+def keeps_order(*, tenant_id: int, category: Category) -> bool:
+    """Tell whether a person's messages of a category go out one after the other."""
+    if category in settings.ORDERED_CATEGORIES:
+        return True
+    return category in limits_of(tenant_id=tenant_id).ordered_categories
+
+
 def _read(tenant_id: int) -> Limits:
-    row = Tenant.objects.values("time_zone", *LIMIT_FIELDS).get(pk=tenant_id)
+    fields = ("time_zone", "ordered_categories", *LIMIT_FIELDS)
+    row = Tenant.objects.values(*fields).get(pk=tenant_id)
     quotas = {channel: row[field] for channel, field in QUOTA_FIELDS.items()}
     return Limits(
         requests_per_second=row["requests_per_second"] or settings.TENANT_RATE,
@@ -54,4 +64,5 @@ def _read(tenant_id: int) -> Limits:
             channel: quota for channel, quota in quotas.items() if quota is not None
         },
         time_zone=row["time_zone"],
+        ordered_categories=frozenset(row["ordered_categories"]),
     )

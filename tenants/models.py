@@ -13,6 +13,7 @@ from django.db.models.lookups import Exact
 
 from foundation.database_clock import AppNow
 from foundation.ids import new_id
+from tenants.categories import CATEGORY_CHOICES
 
 
 def _daily_quota(messages: str) -> models.PositiveIntegerField[int | None, int | None]:
@@ -57,6 +58,15 @@ class Tenant(models.Model):
     daily_sms_quota = _daily_quota("text messages")
     daily_push_quota = _daily_quota("push messages, one for each device")
     daily_in_app_quota = _daily_quota("messages in the inbox")
+    ordered_categories = ArrayField(
+        models.CharField(max_length=20, choices=CATEGORY_CHOICES),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Of these, a person's messages go out one after the other, each"
+        " waiting for the end of the one before, retries included; as well as those"
+        " that ORDERED_CATEGORIES names for everybody.",
+    )
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
 
     class Meta:

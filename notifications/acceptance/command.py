@@ -21,6 +21,7 @@ from templates.catalog import PinnedVersion
 from tenants import data_keys
 from tenants.categories import Category, Priority
 from tenants.idempotency import HASH_VERSION, KEEP_FOR, StoredResponse
+from tenants.limits import keeps_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +162,7 @@ def _delivery_rows(
     targets: Sequence[Target],
 ) -> list[dict[str, object]]:
     category = Category(version.category)
-    is_ordered = category in settings.ORDERED_CATEGORIES
+    is_ordered = keeps_order(tenant_id=caller.tenant_id, category=category)
     return [
         {
             "id": delivery_id,

@@ -10,11 +10,13 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from tenants.admin.acts import Act
 from tenants.admin.presenting import Table, label, moment, words
 from tenants.admin.scoping import TenantScopedAdmin
 from tenants.admin.typed import ModelForm
+from tenants.categories import CATEGORY_CHOICES
 from tenants.daily_quotas import taken_today
 from tenants.limits import LIMIT_FIELDS, QUOTA_FIELDS
 from tenants.models import Tenant
@@ -23,6 +25,13 @@ from tenants.onboarding import Home, create_tenant
 
 class TenantForm(ModelForm):
     """A tenant; the database would take any text for a time zone, and fail later."""
+
+    ordered_categories = forms.MultipleChoiceField(
+        choices=CATEGORY_CHOICES,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        required=False,
+        help_text=Tenant._meta.get_field("ordered_categories").help_text,
+    )
 
     class Meta:
         model = Tenant
@@ -34,6 +43,7 @@ class TenantForm(ModelForm):
             "default_region",
             "time_zone",
             *LIMIT_FIELDS,
+            "ordered_categories",
         )
 
     def clean_time_zone(self) -> str:
@@ -42,6 +52,13 @@ class TenantForm(ModelForm):
         if name not in available_timezones():
             raise forms.ValidationError("Name a time zone like Asia/Ho_Chi_Minh.")
         return name
+
+
+# What the trail tells of a change, by the kind of the event.
+_TOLD = {
+    "tenant.limits_changed": LIMIT_FIELDS,
+    "tenant.order_changed": ("ordered_categories",),
+}
 
 
 @admin.register(Tenant)
@@ -62,14 +79,15 @@ class TenantAdmin(TenantScopedAdmin):
         return label(obj.status, {"active": "success", "suspended": "warning"})
 
     def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        """Show a new tenant's form without status and limits: it starts active."""
+        """Show a new tenant's form without what it starts with: active, unlimited."""
         who = ("slug", "name") if obj is None else ("slug", "name", "status")
         home = ("default_locale", "default_region", "time_zone")
-        limits = () if obj is None else (("Limits", {"fields": LIMIT_FIELDS}),)
+        limits = ("Limits", {"fields": LIMIT_FIELDS})
+        order = ("Strict order", {"fields": ("ordered_categories",)})
         return (
             (None, {"fields": who}),
             ("Where its people are", {"fields": home}),
-            *limits,
+            *(() if obj is None else (limits, order)),
         )
 
     def get_readonly_fields(
@@ -101,7 +119,7 @@ class TenantAdmin(TenantScopedAdmin):
         """Make a new tenant together with its keys."""
         if change:
             super().save_model(request, obj, form, change)
-            self._record_limits(request, obj, form)
+            self._record_changes(request, obj, form)
             return
         home = Home(
             locale=obj.default_locale,
@@ -116,18 +134,13 @@ class TenantAdmin(TenantScopedAdmin):
             detail={"slug": obj.slug},
         )
 
-    def _record_limits(self, request: HttpRequest, obj: Tenant, form: Any) -> None:
-        changed = [name for name in LIMIT_FIELDS if name in form.changed_data]
-        detail: dict[str, object] = {}
-        for name in changed:
-            detail |= {name: getattr(obj, name), f"{name}_was": form.initial[name]}
-        if changed:
-            self.record(
-                request,
-                kind="tenant.limits_changed",
-                tenant_id=obj.pk,
-                detail=detail,
-            )
+    def _record_changes(self, request: HttpRequest, obj: Tenant, form: Any) -> None:
+        for kind, fields in _TOLD.items():
+            detail: dict[str, object] = {}
+            for name in [each for each in fields if each in form.changed_data]:
+                detail |= {name: getattr(obj, name), f"{name}_was": form.initial[name]}
+            if detail:
+                self.record(request, kind=kind, tenant_id=obj.pk, detail=detail)
 
 
 def _of_quota(quota: int | None, taken: int) -> tuple[object, object]:

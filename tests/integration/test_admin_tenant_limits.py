@@ -50,6 +50,22 @@ def test_limits_are_set_by_form_and_the_trail_says_what_they_were():
     }
 
 
+def test_the_order_of_a_category_is_chosen_by_form_and_told():
+    tenant, console = TenantFactory.create(), superuser_console()
+
+    chosen = ["otp", "marketing"]
+    console.post(page_of(tenant), **form(tenant, ordered_categories=chosen))
+
+    tenant.refresh_from_db()
+    assert tenant.ordered_categories == chosen
+    event = AuditEvent.objects.get(kind="tenant.order_changed", tenant_id=tenant.pk)
+    assert event.detail == {
+        "ordered_categories": chosen,
+        "ordered_categories_was": [],
+    }
+    assert not AuditEvent.objects.filter(kind="tenant.limits_changed").exists()
+
+
 def test_another_change_is_no_change_of_limits():
     tenant = TenantFactory.create()
 

@@ -11,6 +11,7 @@ from foundation.ids import parse_public_id
 from notifications.order import LOOKS_AGAIN_AFTER
 from notifications.replay import replay
 from tests.acme import Api, deliveries, events, query
+from tests.factories.tenants import api_key, authorization
 
 FAILS_ONCE = "transient+1@simulate.example"
 FAILS_FOR_EVER = "transient+0@simulate.example"
@@ -90,6 +91,27 @@ def test_a_category_that_is_not_ordered_waits_for_nobody(api, consume, settings)
     assert query("SELECT DISTINCT order_key, order_at FROM outbox") == [
         {"order_key": None, "order_at": None}
     ]
+
+
+def test_a_tenant_chooses_for_itself(api, acme, consume, settings):
+    settings.ORDERED_CATEGORIES = []
+    acme.ordered_categories = ["transactional"]
+    acme.save()
+    first, second = accept(api, "first"), accept(api, "second")
+
+    consume()
+
+    assert calls() == ids(first)
+    assert waits_for(api, second) == "order"
+
+
+def test_a_test_holds_no_live_message_up(api, acme, consume):
+    tests = Api(api.client, authorization(api_key(acme, is_test=True)))
+    first, second = accept(tests, "first"), accept(api, "second")
+
+    consume()
+
+    assert sorted(calls()) == sorted(ids(first, second))
 
 
 def test_a_queue_is_worked_off_without_waiting_for_the_next_look(api, consume):

@@ -6,7 +6,11 @@ import pytest
 from django.core.checks import CheckMessage
 from pytest_django.fixtures import Settings
 
-from notifications.checks import check_claims_outlast_calls, check_transport
+from notifications.checks import (
+    check_claims_outlast_calls,
+    check_ordered_categories,
+    check_transport,
+)
 
 
 def ids(found: list[CheckMessage]) -> list[str | None]:
@@ -29,6 +33,12 @@ def test_a_transport_that_moves_nothing_is_an_error(
     settings.KAFKA_BOOTSTRAP_SERVERS = servers
 
     assert ids(check_transport(None)) == found
+
+
+def test_an_order_that_nobody_would_keep_is_an_error(settings: Settings) -> None:
+    settings.ORDERED_CATEGORIES = ["otp", "transactionals"]
+
+    assert ids(check_ordered_categories(None)) == ["notifications.E006"]
 
 
 def test_a_claim_shorter_than_a_call_is_an_error(settings: Settings) -> None:
