@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
+from uuid import UUID
 
 import psycopg
 import pytest
 
 from foundation.statements import Cursor, server_cursor
+from notifications.order import find_followers, occupied_until, wake_next
 from notifications.outbox import (
     Lane,
     Poll,
@@ -81,6 +83,53 @@ def test_a_batch_is_not_compared_with_every_row(taken: list[Taken], name: str) -
     explaining = Explaining()
 
     assert BY_FENCE[name](cast("Cursor", explaining), taken) == BATCH
+    assert explaining.rows_handled < ROWS
+
+
+# Two of each order key, the second behind the first.
+ADD_PAIRS = (
+    "INSERT INTO outbox SELECT uuidv7(), 1, 2, 1, 0, now(), NULL, n / 2, now()"
+    f" FROM generate_series(0, {ROWS - 1}) n"
+)
+
+
+@pytest.fixture
+def pairs(committed: None, owner: psycopg.Connection) -> Generator[dict[UUID, int]]:
+    """Know some keys of an outbox that is thought to be empty."""
+    owner.execute(ADD_PAIRS)
+    owner.execute("DELETE FROM outbox")
+    owner.execute("VACUUM (ANALYZE, TRUNCATE off) outbox")
+    owner.execute(ADD_PAIRS)
+    some = "SELECT delivery_id, order_key FROM outbox WHERE order_key < %s"
+    yield dict(owner.execute(some, [BATCH // 2]).fetchall())
+    owner.execute("TRUNCATE outbox")
+
+
+BY_ORDER_KEY: Mapping[str, tuple[int, Callable[[Cursor, dict[UUID, int]], int]]] = {
+    "find_followers": (
+        BATCH // 2,
+        lambda cursor, keys: len(find_followers(cursor, keys)),
+    ),
+    "occupied_until": (
+        BATCH // 2,
+        lambda cursor, keys: len(occupied_until(cursor, set(keys.values()))),
+    ),
+    # They have no deliveries that could be waiting.
+    "wake_next": (
+        0,
+        lambda cursor, keys: len(wake_next(cursor, list(set(keys.values())))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_ORDER_KEY)
+def test_an_order_key_is_not_compared_with_every_row(
+    pairs: dict[UUID, int], name: str
+) -> None:
+    explaining = Explaining()
+    found, ask = BY_ORDER_KEY[name]
+
+    assert ask(cast("Cursor", explaining), pairs) == found
     assert explaining.rows_handled < ROWS
 
 
