@@ -156,6 +156,22 @@ def test_an_end_waits_for_a_submission_and_wakes_it(api, start, monkeypatch):
     assert waits_for(api, second) == "worker"
 
 
+def test_a_submission_that_waits_too_long_writes_nothing_and_may_come_again(api, owner):
+    recipient = {"user_id": "usr_an", "email": "usr_an@example.com"}
+    first = accept(api, "first")
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '50ms'")
+
+    with owner.transaction():
+        key = delivery(first)["order_key"]
+        owner.execute("SELECT pg_advisory_xact_lock(%s)", [key])
+        refused = api.submit(idempotency_key="second", recipient=recipient)
+
+    assert refused.status_code == 503
+    assert query("SELECT count(*) FROM notification") == [{"count": 1}]
+    assert waits_for(api, accept(api, "second")) == "order"
+
+
 def in_thread(work: Callable[[], object]) -> object:
     try:
         return work()
