@@ -86,20 +86,23 @@ SELECT r.id
        LATERAL (SELECT FROM outbox o
                  WHERE o.order_key = own.order_key
                    AND (o.order_at, o.delivery_id) < (own.order_at, r.id)
+                   AND o.delivery_id <> ALL (%s::uuid[])
                  ORDER BY o.order_at, o.delivery_id LIMIT 1) older
 """
 
 
-def find_followers(cursor: Cursor, keys: dict[UUID, int]) -> frozenset[UUID]:
-    """Lock the keys of claimed deliveries; return which are not the oldest of theirs.
+def find_followers(
+    cursor: Cursor, delivery_ids: Collection[UUID], *, ending: Collection[UUID]
+) -> frozenset[UUID]:
+    """Return which claimed deliveries, their keys locked, are not the oldest of theirs.
 
     The one before may be ending at this moment. Either it has the lock, and is gone
-    when we look; or we have, and it finds us waiting when it wakes the next.
+    when we look; or we have, and it finds us waiting when it wakes the next. Those that
+    are `ending` in this transaction are as good as gone.
     """
-    if not keys:
+    if not delivery_ids:
         return frozenset()
-    lock_keys(cursor, keys.values())
-    cursor.execute(_BEHIND, [list(keys)])
+    cursor.execute(_BEHIND, [list(delivery_ids), list(ending)])
     return frozenset(row[0] for row in cursor.fetchall())
 
 

@@ -7,9 +7,8 @@ the claim holds no lock for it and the call still follows within milliseconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from uuid import UUID
 
 from django.db import transaction
 
@@ -23,18 +22,16 @@ from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import (
     judge,
     judge_again,
-    keep_order,
     retry_windows,
     suppressed,
 )
+from notifications.dispatch.ordering import keep_order, lock_keys
 from notifications.dispatch.settling import ACTOR, Settlement, settle
 from notifications.dispatch.work import Work, load_work
 from notifications.metrics import observe_claim
-from notifications.order import find_followers
 from notifications.retry_policy import ACCOUNT_FAULT, NextStep
 from notifications.statuses import DeliveryStatus
 from notifications.transitions import (
-    Begun,
     BrokenInvariant,
     Fence,
     begin_sending,
@@ -104,9 +101,9 @@ def claim_batch(
         fences = transport.claim(cursor, room=room)
         if fences:
             begun = begin_sending(cursor, fences, retry_windows=retry_windows())
-            followers = find_followers(cursor, _order_keys(begun))
+            lock_keys(cursor, begun)
             works = load_work(cursor, begun, health=health())
-            sendable = _judge_all(cursor, works, followers)
+            sendable = _judge_all(cursor, works)
     if tried.error is not None:
         raise ClaimFailed(fences) from tried.error
     if not fences:
@@ -145,15 +142,7 @@ def _message_or_unsendable(work: Work) -> OutboundMessage:
     ) from tried.error
 
 
-def _order_keys(begun: Sequence[Begun]) -> dict[UUID, int]:
-    return {
-        row.delivery_id: row.order_key for row in begun if row.order_key is not None
-    }
-
-
-def _judge_all(
-    cursor: Cursor, works: Sequence[Work], followers: Collection[UUID]
-) -> list[Work]:
+def _judge_all(cursor: Cursor, works: Sequence[Work]) -> list[Work]:
     """Record lost attempts, settle what policy stops, return what may be sent."""
     lost = [work for work in works if work.begun.is_taken_over]
     record_events(cursor, [_lost_attempt(work) for work in lost])
@@ -165,7 +154,7 @@ def _judge_all(
             if work.is_local and not work.begun.was_maybe_sent
         ],
     )
-    judged = [(work, judge(work) or keep_order(work, followers)) for work in works]
+    judged = keep_order(cursor, [(work, judge(work)) for work in works])
     judged = account_faults.hold_back(cursor, judged)
     settle(
         cursor,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
-from uuid import UUID
 
 from django.conf import settings
 
-from notifications import order
 from notifications.dispatch.containment import contained
 from notifications.dispatch.work import Work
 from notifications.retry_policy import (
@@ -80,20 +78,6 @@ def expired(work: Work, *, now: datetime) -> NextStep | None:
     if decision.verdict is Verdict.DEFER:
         reason = f"expired_in_{decision.reason}"
     return NextStep(status=DeliveryStatus.EXPIRED, reason=reason, counted=False)
-
-
-def keep_order(work: Work, followers: Collection[UUID]) -> NextStep | None:
-    """Put off what is not the oldest of its order key; its predecessor's end, whatever
-    it is, makes it due."""
-    begun = work.begun
-    if begun.delivery_id not in followers:
-        return None
-    return defer(
-        begun.now + order.LOOKS_AGAIN_AFTER,
-        reason=order.REASON,
-        attempt=attempt_of(work, now=begun.now),
-        policy=retry_policy(begun.category),
-    )
 
 
 _POLICY_UNREAD = NextStep(

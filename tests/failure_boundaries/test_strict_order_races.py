@@ -22,6 +22,7 @@ from foundation.statements import Cursor, server_cursor
 from notifications import cancellation, order, outbox
 from notifications.cancellation import Asker
 from notifications.dispatch.judging import retry_windows
+from notifications.dispatch.ordering import lock_keys
 from notifications.dispatch.settling import Settlement, settle
 from notifications.outbox import Lane, Poll, poll_and_claim
 from notifications.retry_policy import NextStep
@@ -190,8 +191,8 @@ def put_off_what_is_due(cursor: Cursor) -> None:
     taken, _ = poll_and_claim(cursor, poll)
     fences = [row.fence for row in taken]
     (begun,) = begin_sending(cursor, fences, retry_windows=retry_windows())
-    assert begun.order_key is not None
-    assert order.find_followers(cursor, {begun.delivery_id: begun.order_key})
+    lock_keys(cursor, [begun])
+    assert order.find_followers(cursor, [begun.delivery_id], ending=[])
     step = NextStep(
         status=DeliveryStatus.PENDING,
         reason=order.REASON,

@@ -108,7 +108,7 @@ def pairs(committed: None, owner: psycopg.Connection) -> Generator[dict[UUID, in
 BY_ORDER_KEY: Mapping[str, tuple[int, Callable[[Cursor, dict[UUID, int]], int]]] = {
     "find_followers": (
         BATCH // 2,
-        lambda cursor, keys: len(find_followers(cursor, keys)),
+        lambda cursor, keys: len(find_followers(cursor, list(keys), ending=[])),
     ),
     "occupied_until": (
         BATCH // 2,

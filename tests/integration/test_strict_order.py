@@ -256,6 +256,22 @@ def test_waiting_ends_with_the_expiry(api, consume, clock):
     assert waits_for(api, third) == "order"
 
 
+def test_who_is_claimed_with_one_that_has_expired_does_not_wait_for_it(
+    api, consume, clock
+):
+    at = clock.now() + HOUR
+    end = (at + MINUTE).isoformat()
+    expired = accept_ordinary(api, "a", send_at=at.isoformat(), expires_at=end)
+    first = accept_ordinary(api, "b", send_at=(at + MINUTE).isoformat())
+    second = accept_ordinary(api, "c", send_at=(at + MINUTE).isoformat())
+
+    clock.advance(HOUR + 2 * MINUTE)
+    consume()
+
+    assert status(expired) == "expired"
+    assert sent_in_order() == ids(first, second)
+
+
 def test_who_was_not_woken_looks_again(api, consume, clock):
     first, second = accept_ordinary(api, "first"), accept_ordinary(api, "second")
     query(
