@@ -7,7 +7,7 @@ import signal
 import sys
 from types import FrameType
 
-from benchmarks import accept, deliver, isolation, priority, quota, relay
+from benchmarks import accept, deliver, isolation, priority, quota, relay, relay_aged
 from benchmarks.environment import wait_until_quiet
 from benchmarks.failure import BenchmarkFailed
 from benchmarks.reporting import report
@@ -20,6 +20,7 @@ GOALS = {
     "priority": priority,
     "quota": quota,
     "relay": relay,
+    "relay-aged": relay_aged,
 }
 QUIET_WITHIN_SECONDS = 180.0
 

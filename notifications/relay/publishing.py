@@ -22,7 +22,7 @@ from notifications.outbox import Lane, Poll, Taken
 from notifications.published import count_published, record_published
 from notifications.relay.topic_watch import TopicWatch
 from notifications.relay.window import MOST, Window
-from notifications.transport.due_floors import DueFloors
+from notifications.transport.due_floors import TRAIL, DueFloors, Trail
 from notifications.transport.kafka.publisher import Publisher
 from notifications.worker import Stop
 from providers.channels import Channel
@@ -59,14 +59,20 @@ class Relay:
     """Publishes one class until asked to stop; for one thread."""
 
     def __init__(
-        self, *, priority: Priority, dates: Dates, pace: Pace, stop: Stop
+        self,
+        *,
+        priority: Priority,
+        dates: Dates,
+        pace: Pace,
+        stop: Stop,
+        trail: Trail = TRAIL,
     ) -> None:
         self._lanes = [Lane(priority, channel) for channel in Channel]
         self._dates = dates
         self._pace = pace
         self._stop = stop
         self._bell = Listener() if priority is Priority.HIGH else None
-        self._floors = DueFloors(self._lanes)
+        self._floors = DueFloors(self._lanes, trail=trail)
         self._windows = {lane: Window() for lane in self._lanes}
         self._measured_at = float("-inf")
         self._is_full = False
@@ -134,18 +140,17 @@ class Relay:
         return len(acknowledged), wanted
 
     def _take(self) -> dict[Lane, list[Taken]]:
-        floors = self._floors.current()
         taken: dict[Lane, list[Taken]] = {}
         self._is_full = False
         with server_cursor() as cursor:
-            for lane in sorted(outbox.due_lanes(cursor, floors)):
+            for lane in sorted(self._floors.look(cursor)):
                 room = min(self._windows[lane].room, BATCH)
                 self._is_full = self._is_full or room == 0
                 if lane not in self._topics.present or room == 0:
                     continue
                 poll = Poll(
                     lane=lane,
-                    floor=floors[lane],
+                    floor=self._floors.current()[lane],
                     limit=room,
                     lease=self._dates.publish_lease,
                 )
