@@ -54,13 +54,11 @@ def _live(floors: DueFloors) -> int:
         for lane in sorted(floors.look(cursor)):
             poll = Poll(
                 lane=lane,
-                floor=floors.current()[lane],
+                floor=floors.floor(lane),
                 limit=BATCH,
                 lease=settings.PUBLISH_LEASE,
             )
-            taken, now = outbox.take(cursor, poll)
-            if now is not None and len(taken) < BATCH:
-                floors.all_taken(lane, now)
+            taken, _ = outbox.take(cursor, poll)
             horizon = settings.PUBLISHED_HORIZONS[lane.priority]
             record_published(cursor, taken, horizon=horizon)
             _deliver([row.fence for row in taken])

@@ -5,18 +5,20 @@ Runs inside Django: `manage.py shell -c "from benchmarks.baselines.â€¦ import â€
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from notifications.management.commands.relay_outbox import build_relay, run_all
 from notifications.transport.due_floors import Trail
 from notifications.worker import Stop
 from tenants.categories import Priority
 
-ALWAYS_IGNORED = Trail(ignored_every_seconds=-1.0)
+# Older than any row.
+_AGES = timedelta(days=9_000)
 
 
 def relay() -> None:
     """Relay every class until asked to stop."""
     stop = Stop()
     stop.listen()
-    run_all(
-        [build_relay(each, stop=stop, trail=ALWAYS_IGNORED) for each in Priority], stop
-    )
+    trail = Trail(near=_AGES, far=_AGES)
+    run_all([build_relay(each, stop=stop, trail=trail) for each in Priority], stop)

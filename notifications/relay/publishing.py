@@ -22,7 +22,7 @@ from notifications.outbox import Lane, Poll, Taken
 from notifications.published import count_published, record_published
 from notifications.relay.topic_watch import TopicWatch
 from notifications.relay.window import MOST, Window
-from notifications.transport.due_floors import TRAIL, DueFloors, Trail
+from notifications.transport.due_floors import BEGINNING, TRAIL, DueFloors, Trail
 from notifications.transport.kafka.publisher import Publisher
 from notifications.worker import Stop
 from providers.channels import Channel
@@ -74,6 +74,7 @@ class Relay:
         self._bell = Listener() if priority is Priority.HIGH else None
         self._floors = DueFloors(self._lanes, trail=trail)
         self._windows = {lane: Window() for lane in self._lanes}
+        self._unclaimed_since = dict.fromkeys(self._lanes, BEGINNING)
         self._measured_at = float("-inf")
         self._is_full = False
         self._publisher = Publisher(patience=dates.publish_lease * 0.8)
@@ -150,13 +151,11 @@ class Relay:
                     continue
                 poll = Poll(
                     lane=lane,
-                    floor=self._floors.current()[lane],
+                    floor=self._floors.floor(lane),
                     limit=room,
                     lease=self._dates.publish_lease,
                 )
-                rows, now = outbox.take(cursor, poll)
-                if now is not None and len(rows) < room:
-                    self._floors.all_taken(lane, now)
+                rows, _ = outbox.take(cursor, poll)
                 if rows:
                     taken[lane] = rows
         return taken
@@ -171,9 +170,14 @@ class Relay:
         with server_cursor() as cursor:
             for lane, window in self._windows.items():
                 unclaimed = count_published(
-                    cursor, lane, horizon=self._dates.horizon, at_most=MOST
+                    cursor,
+                    lane,
+                    horizon=self._dates.horizon,
+                    at_most=MOST,
+                    since=self._unclaimed_since[lane],
                 )
-                window.measured(unclaimed, at=time.monotonic())
+                self._unclaimed_since[lane] = unclaimed.since
+                window.measured(unclaimed.number, at=time.monotonic())
 
     def _wait_for_broker(self, pause: float) -> None:
         """Take nothing while it is away: consumers of HIGH find the rows due."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import timedelta
 
 from django.db import transaction
 
@@ -67,18 +66,17 @@ class PostgresTransport:
     def _claim_lane(self, cursor: Cursor, lane: Lane, room: int) -> list[Fence]:
         poll = Poll(
             lane=lane,
-            floor=self._floors.current()[lane],
+            floor=self._floors.floor(lane),
             limit=room,
             lease=self._lease,
             overdue_by=self._overdue_by,
         )
-        fences, now = poll_and_claim(cursor, poll)
-        if now is not None and len(fences) < room:
+        fences, _ = poll_and_claim(cursor, poll)
+        others = self._serves_high and not lane.is_high
+        if others and 0 < len(fences) < room:
             # Not before the COMMIT: a claim that is undone leaves them all due.
-            transaction.on_commit(partial(self._all_taken, lane, now))
+            transaction.on_commit(self._let_others_gather)
         return fences
 
-    def _all_taken(self, lane: Lane, now: datetime) -> None:
-        self._floors.all_taken(lane, now)
-        if self._serves_high and not lane.is_high:
-            self._others_from = time.monotonic() + _GATHER_SECONDS
+    def _let_others_gather(self) -> None:
+        self._others_from = time.monotonic() + _GATHER_SECONDS

@@ -120,7 +120,9 @@ def test_published_rows_are_counted_until_they_are_claimed(cursor: Cursor) -> No
     record_published(cursor, taken(cursor), horizon=HORIZON)
 
     def count(at_most: int = 10) -> int:
-        return count_published(cursor, LANE, horizon=HORIZON, at_most=at_most)
+        return count_published(
+            cursor, LANE, horizon=HORIZON, at_most=at_most, since=BEGINNING
+        ).number
 
     assert (count(), count(at_most=2)) == (3, 2)
     claim_published(cursor, rows[:1], lease=LEASE)
