@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from django.conf import settings
 from django.db import connection, transaction
 
+from benchmarks.baselines import relay_without_floors
 from benchmarks.due_rows import OUTBOX
 from benchmarks.figures import percentile
 from benchmarks.whole_life import settle
@@ -23,17 +23,16 @@ from notifications.dispatch.judging import retry_windows
 from notifications.outbox import LANES, Poll
 from notifications.published import claim_published, record_published
 from notifications.relay.publishing import BATCH
-from notifications.transport.due_floors import TRAIL, DueFloors
+from notifications.transport.due_floors import DueFloors
 from tenants.categories import Priority
 
 _ROUND_SECONDS = 1.0
-_BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def churn(*, seconds: float, per_second: int, template: str) -> None:
     """Keep to the rate, or be late; print how many lives it was, as JSON."""
     rows = per_second - per_second % len(LANES)
-    floors = DueFloors(LANES, trail=TRAIL)
+    floors = DueFloors(LANES)
     started, lives, most_late = time.monotonic(), 0, 0.0
     while (due := started + lives / rows * _ROUND_SECONDS) < started + seconds:
         most_late = max(most_late, time.monotonic() - due)
@@ -82,22 +81,19 @@ def print_empty_polls(*, number: int) -> None:
     As a relay asks, and as it would if there were no floors.
     """
     classes = [[lane for lane in LANES if lane.priority is p] for p in Priority]
-    floors = [DueFloors(lanes, trail=TRAIL) for lanes in classes]
 
-    def look() -> None:
-        for each in floors:
-            if due := each.look(cursor):
+    def look(pollers: list[DueFloors]) -> None:
+        for poller in pollers:
+            if due := poller.look(cursor):
                 raise RuntimeError(f"{due} are due")
 
-    def look_without() -> None:
-        for lanes in classes:
-            outbox.due_lanes(cursor, dict.fromkeys(lanes, _BEGINNING))
-
     with server_cursor() as cursor:
+        floors = [DueFloors(lanes) for lanes in classes]
         # The first has no floors yet, as once a minute: the other figure tells of it.
-        look()
-        waits = _time(look, number=number)
-        waits_without = _time(look_without, number=max(number // 20, 5))
+        look(floors)
+        waits = _time(lambda: look(floors), number=number)
+        none = [DueFloors(lanes, trail=relay_without_floors.TRAIL) for lanes in classes]
+        waits_without = _time(lambda: look(none), number=max(number // 20, 5))
     print(json.dumps({"with_floors": waits, "without_floors": waits_without}))
 
 

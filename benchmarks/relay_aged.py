@@ -39,6 +39,11 @@ _WITHOUT_FLOORS = (
     *_SHELL,
     "from benchmarks.baselines.relay_without_floors import relay; relay()",
 )
+_PINNED = """
+SELECT age(backend_xmin), (SELECT n_dead_tup FROM pg_stat_user_tables
+                            WHERE relname = 'outbox')
+  FROM pg_stat_activity WHERE pid = %s
+"""
 _POLLS = 1_000
 # Of the asked rate, that churn must have kept: else something else was measured.
 _KEPT = 0.95
@@ -152,19 +157,18 @@ def _age(ground: Ground, options: Namespace) -> None:
 @contextmanager
 def _old_snapshot(ground: Ground) -> Iterator[None]:
     """Hold a snapshot and a transaction id meanwhile, as a forgotten session does."""
-    with psycopg.connect(ground.superuser) as connection:
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-        held = connection.execute(
-            "SELECT pg_current_xact_id()::text, backend_xmin::text"
-            "  FROM pg_stat_activity WHERE pid = pg_backend_pid()"
-        ).fetchone()
+    with (
+        psycopg.connect(ground.superuser) as holding,
+        psycopg.connect(ground.superuser, autocommit=True) as looking,
+    ):
+        holding.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        holding.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        holding.execute("SELECT pg_current_xact_id()")
         yield
-        row = connection.execute(
-            "SELECT age(backend_xmin) FROM pg_stat_activity"
-            " WHERE pid = pg_backend_pid()"
-        ).fetchone()
-        report(part="old snapshot", held=held, transactions_since=row and row[0])
+        row = looking.execute(_PINNED, [holding.info.backend_pid]).fetchone()
+        if row is None or None in row:
+            raise BenchmarkFailed("the old snapshot was not held")
+        report(part="old snapshot", transactions_since=row[0], dead_rows=row[1])
 
 
 def _churn(ground: Ground, options: Namespace) -> None:

@@ -71,41 +71,6 @@ RETURNING o.delivery_id, o.claim_count, o.tenant_id, o.due_at, app_now()
     for lane, due in _DUE.items()
 }
 
-# LATERAL with ORDER BY and LIMIT stays one step into outbox_due for each class; an
-# EXISTS may be planned as a join with the whole table.
-DUE_LANES = """
-SELECT lane.priority, lane.channel
-  FROM unnest(%s::smallint[], %s::smallint[], %s::timestamptz[])
-       lane(priority, channel, floor),
-       LATERAL (SELECT FROM outbox o
-                 WHERE o.priority = lane.priority AND o.channel = lane.channel
-                   AND o.due_at <= app_now() - %s::interval
-                   AND o.due_at >= lane.floor
-                 ORDER BY o.due_at LIMIT 1) due
-"""
-
-
-def due_lanes(
-    cursor: Cursor,
-    floors: Mapping[Lane, datetime],
-    *,
-    overdue_by: timedelta = timedelta(0),
-) -> set[Lane]:
-    """Tell which of these classes have a due row not due before their floor.
-
-    One question for all of them, since most polls of most classes find nothing.
-    """
-    cursor.execute(
-        DUE_LANES,
-        [
-            [lane.priority.value for lane in floors],
-            [lane.channel.value for lane in floors],
-            list(floors.values()),
-            overdue_by,
-        ],
-    )
-    return {Lane(Priority(row[0]), Channel(row[1])) for row in cursor.fetchall()}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poll:

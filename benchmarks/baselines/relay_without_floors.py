@@ -12,13 +12,12 @@ from notifications.transport.due_floors import Trail
 from notifications.worker import Stop
 from tenants.categories import Priority
 
-# Older than any row.
-_AGES = timedelta(days=9_000)
+# They trail by longer than any row is old.
+TRAIL = Trail(near=timedelta(days=9_000), far=timedelta(days=9_000))
 
 
 def relay() -> None:
     """Relay every class until asked to stop."""
     stop = Stop()
     stop.listen()
-    trail = Trail(near=_AGES, far=_AGES)
-    run_all([build_relay(each, stop=stop, trail=trail) for each in Priority], stop)
+    run_all([build_relay(each, stop=stop, trail=TRAIL) for each in Priority], stop)
