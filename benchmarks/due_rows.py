@@ -78,7 +78,8 @@ SELECT a.id, v.tenant_id, 'notification.accepted', 'service:bench', a.id, NULL, 
     unrecorded="""
 SELECT FROM generate_series(0, 2) priority, generate_series(1, 4) channel,
        LATERAL (SELECT FROM outbox o
-                 WHERE o.priority = priority.priority AND o.channel = channel.channel
+                 WHERE o.priority = priority.priority AND o.priority >= 0
+                   AND o.channel = channel.channel
                    AND o.due_at < app_now() + interval '30 seconds'
                    AND o.published_at IS NULL
                  ORDER BY o.due_at LIMIT 1) waiting

@@ -271,7 +271,8 @@ _OLDEST = """
 SELECT priority, channel,
        greatest(extract(epoch FROM app_now() - (
          SELECT min(o.due_at) FROM outbox o
-          WHERE o.priority = class.priority AND o.channel = class.channel)), 0)::float8
+          WHERE o.priority = class.priority AND o.priority >= 0
+            AND o.channel = class.channel)), 0)::float8
   FROM unnest(%s::smallint[], %s::smallint[]) class(priority, channel)
 """
 

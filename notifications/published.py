@@ -94,7 +94,7 @@ _COUNT = """
 SELECT count(*), coalesce(min(due_at), app_now() + %(horizon)s) - interval '5 seconds'
   FROM (
     SELECT due_at FROM outbox
-     WHERE priority = %(priority)s AND channel = %(channel)s
+     WHERE priority = %(priority)s AND priority >= 0 AND channel = %(channel)s
        AND published_at IS NOT NULL AND due_at > greatest(app_now(), %(since)s)
        AND due_at <= app_now() + %(horizon)s
      ORDER BY due_at LIMIT %(at_most)s) published
@@ -130,7 +130,8 @@ _REDATE_PUBLISHED = """
 UPDATE outbox o SET due_at = app_now(), published_at = NULL
  WHERE o.ctid = ANY (ARRAY(
    SELECT ctid FROM outbox
-    WHERE priority = %s AND channel = %s AND published_at IS NOT NULL
+    WHERE priority = %s AND priority >= 0 AND channel = %s
+      AND published_at IS NOT NULL
       AND due_at > app_now() AND due_at <= app_now() + %s
     ORDER BY due_at LIMIT %s FOR UPDATE SKIP LOCKED))
 """

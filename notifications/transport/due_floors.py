@@ -30,7 +30,8 @@ SELECT lane.priority, lane.channel, due.due_at, app_now() - %s::interval
        lane(priority, channel, floor)
   LEFT JOIN LATERAL (
        SELECT o.due_at FROM outbox o
-        WHERE o.priority = lane.priority AND o.channel = lane.channel
+        WHERE o.priority = lane.priority AND o.priority >= 0
+          AND o.channel = lane.channel
           AND o.due_at <= app_now() - %s::interval
           AND o.due_at >= lane.floor
         ORDER BY o.due_at LIMIT 1) due ON true
