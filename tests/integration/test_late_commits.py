@@ -90,6 +90,9 @@ def _relay(trail: Trail) -> Poll:
         relay.publish_due()
         return published() - before
 
+    # Its topics are new, and the broker may not yet know them.
+    first = insert(Row()).delivery_id
+    wait_until(lambda: first in poll())
     return poll
 
 
