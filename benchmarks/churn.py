@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -17,7 +17,7 @@ from benchmarks.baselines import relay_without_floors
 from benchmarks.due_rows import OUTBOX
 from benchmarks.figures import percentile
 from benchmarks.whole_life import settle
-from foundation.statements import server_cursor
+from foundation.statements import Cursor, server_cursor
 from notifications import outbox, transitions
 from notifications.dispatch.judging import retry_windows
 from notifications.outbox import LANES, Poll
@@ -76,31 +76,32 @@ def _deliver(fences: list[transitions.Fence]) -> None:
 
 
 def print_empty_polls(*, number: int) -> None:
-    """Print in ms what it takes to find nothing due in any lane, as JSON.
+    """Print in ms what it takes one relay to find nothing due in its lanes, as JSON.
 
     As a relay asks, and as it would if there were no floors.
     """
-    classes = [[lane for lane in LANES if lane.priority is p] for p in Priority]
-
-    def look(pollers: list[DueFloors]) -> None:
-        for poller in pollers:
-            if due := poller.look(cursor):
-                raise RuntimeError(f"{due} are due")
-
+    of_relays = [[lane for lane in LANES if lane.priority is p] for p in Priority]
     with server_cursor() as cursor:
-        floors = [DueFloors(lanes) for lanes in classes]
+        floors = [DueFloors(lanes) for lanes in of_relays]
         # The first has no floors yet, as once a minute: the other figure tells of it.
-        look(floors)
-        waits = _time(lambda: look(floors), number=number)
-        none = [DueFloors(lanes, trail=relay_without_floors.TRAIL) for lanes in classes]
-        waits_without = _time(lambda: look(none), number=max(number // 20, 5))
+        _time(cursor, floors, number=1)
+        waits = _time(cursor, floors, number=number)
+        trail = relay_without_floors.TRAIL
+        none = [DueFloors(lanes, trail=trail) for lanes in of_relays]
+        waits_without = _time(cursor, none, number=max(number // 20, 5))
     print(json.dumps({"with_floors": waits, "without_floors": waits_without}))
 
 
-def _time(look: Callable[[], None], *, number: int) -> dict[str, float]:
+def _time(
+    cursor: Cursor, relays: Sequence[DueFloors], *, number: int
+) -> dict[str, float]:
+    """Let the relays of all classes look so often; return a look's percentiles."""
     waits = []
     for _ in range(number):
-        started = time.perf_counter()
-        look()
-        waits.append((time.perf_counter() - started) * 1000)
+        for relay in relays:
+            started = time.perf_counter()
+            due = relay.look(cursor)
+            waits.append((time.perf_counter() - started) * 1000)
+            if due:
+                raise RuntimeError(f"{due} are due")
     return {"p50_ms": percentile(waits, 0.5), "p99_ms": percentile(waits, 0.99)}
