@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -74,14 +75,14 @@ TYPES = {
 }
 
 
-def plans(statement: str, parameters: Mapping[str, object]) -> list[str]:
+def plans(statement: str, parameters: Mapping[str, Any]) -> list[str]:
     """Run a statement as a poll does; return its plans: custom and generic."""
     used = [name for name in parameters if f"%({name})s" in statement]
     text = statement % {name: f"${number}" for number, name in enumerate(used, 1)}
     types = ", ".join(TYPES[name] for name in used)
     places = ", ".join(["%s"] * len(used))
     found = []
-    with connection.cursor() as cursor, _nothing_sorted(cursor):
+    with _nothing_sorted(server_cursor()), connection.cursor() as cursor:
         cursor.execute(f"PREPARE poll ({types}) AS {text}")
         for mode in ("force_custom_plan", "force_generic_plan"):
             cursor.execute(f"SET LOCAL plan_cache_mode = {mode}")
@@ -125,7 +126,7 @@ def test_tenants_and_their_shares_are_found_by_a_step_each(filled):
         assert pages(plan) <= LOOKED_AT * 10, plan
 
 
-def look(floor: datetime, *, steps: int) -> Mapping[str, object]:
+def look(floor: datetime, *, steps: int) -> Mapping[str, Any]:
     """Return the parameters of a look from the beginning."""
     return {
         "priority": LANE.priority.value,
