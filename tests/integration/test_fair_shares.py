@@ -244,6 +244,7 @@ def test_what_commits_late_is_found_by_the_look_without_the_floor(db):
 
     add(A, 10)
     assert claim() == {A: 10}
+    assert claim() == {}
     # A backlog, and rows of a transaction that took five minutes.
     add(A, 1_000, due_in=-10)
     add(B, 3, due_in=-300)
