@@ -52,11 +52,12 @@ def _live(lane: outbox.Lane) -> int:
                 cursor, fences, retry_windows=retry_windows()
             )
         with transaction.atomic(), server_cursor() as cursor:
-            _settle(cursor, begun)
+            settle(cursor, begun)
         number += len(begun)
 
 
-def _settle(cursor: Cursor, begun: list[Begun]) -> None:
+def settle(cursor: Cursor, begun: list[Begun]) -> None:
+    """Let claimed deliveries be sent, with their audit trail."""
     fences = [transitions.Fence(row.delivery_id, row.claim_count) for row in begun]
     owned = outbox.lock_owned(cursor, fences)
     outbox.delete(cursor, [fence.delivery_id for fence in owned])

@@ -16,7 +16,8 @@ WITH RECURSIVE step(tenant_id, number) AS (
   SELECT %(after)s::bigint, 0
    UNION ALL
   SELECT (SELECT o.tenant_id FROM outbox o
-           WHERE o.priority = %(priority)s AND o.channel = %(channel)s
+           WHERE o.priority = %(priority)s AND o.priority >= 0
+             AND o.channel = %(channel)s
              AND o.tenant_id > step.tenant_id AND o.due_at >= %(floor)s
            ORDER BY o.tenant_id, o.due_at LIMIT 1), number + 1
     FROM step WHERE step.tenant_id IS NOT NULL AND step.number < %(steps)s
@@ -25,7 +26,8 @@ SELECT coalesce(array_agg(step.tenant_id) FILTER (WHERE due.is_there), '{}'),
        CASE WHEN bool_and(step.tenant_id IS NOT NULL) THEN max(step.tenant_id) END
   FROM step LEFT JOIN LATERAL (
     SELECT true AS is_there FROM outbox o
-     WHERE o.priority = %(priority)s AND o.channel = %(channel)s
+     WHERE o.priority = %(priority)s AND o.priority >= 0
+       AND o.channel = %(channel)s
        AND o.tenant_id BETWEEN step.tenant_id AND step.tenant_id
        AND o.due_at <= app_now() - %(overdue_by)s AND o.due_at >= %(floor)s
      ORDER BY o.tenant_id, o.due_at LIMIT 1) due ON true

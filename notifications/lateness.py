@@ -53,7 +53,8 @@ _LATENESS = """
 SELECT class.priority, class.channel,
        extract(epoch FROM app_now() - (
          SELECT min(o.due_at) FROM outbox o
-          WHERE o.priority = class.priority AND o.channel = class.channel))::float8
+          WHERE o.priority = class.priority AND o.priority >= 0
+            AND o.channel = class.channel))::float8
   FROM lane_flow f
   JOIN unnest(%s::text[], %s::smallint[], %s::smallint[])
        class(lane, priority, channel) USING (lane)

@@ -104,41 +104,6 @@ def _texts(action: str) -> dict[Lane, PollTexts]:
 _POLL_AND_CLAIM = _texts(_CLAIM)
 _TAKE = _texts(_DATE_AHEAD)
 
-# LATERAL with ORDER BY and LIMIT stays one step into outbox_due for each class; an
-# EXISTS may be planned as a join with the whole table.
-DUE_LANES = """
-SELECT lane.priority, lane.channel
-  FROM unnest(%s::smallint[], %s::smallint[], %s::timestamptz[])
-       lane(priority, channel, floor),
-       LATERAL (SELECT FROM outbox o
-                 WHERE o.priority = lane.priority AND o.channel = lane.channel
-                   AND o.due_at <= app_now() - %s::interval
-                   AND o.due_at >= lane.floor
-                 ORDER BY o.due_at LIMIT 1) due
-"""
-
-
-def due_lanes(
-    cursor: Cursor,
-    floors: Mapping[Lane, datetime],
-    *,
-    overdue_by: timedelta = timedelta(0),
-) -> set[Lane]:
-    """Tell which of these classes have a due row not due before their floor.
-
-    One question for all of them, since most polls of most classes find nothing.
-    """
-    cursor.execute(
-        DUE_LANES,
-        [
-            [lane.priority.value for lane in floors],
-            [lane.channel.value for lane in floors],
-            list(floors.values()),
-            overdue_by,
-        ],
-    )
-    return {Lane(Priority(row[0]), Channel(row[1])) for row in cursor.fetchall()}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poll:
@@ -354,7 +319,8 @@ _OLDEST = """
 SELECT priority, channel,
        greatest(extract(epoch FROM app_now() - (
          SELECT min(o.due_at) FROM outbox o
-          WHERE o.priority = class.priority AND o.channel = class.channel)), 0)::float8
+          WHERE o.priority = class.priority AND o.priority >= 0
+            AND o.channel = class.channel)), 0)::float8
   FROM unnest(%s::smallint[], %s::smallint[]) class(priority, channel)
 """
 

@@ -1,6 +1,7 @@
 """Each tenant's due rows of a class, in order: a backlog is shared out between tenants.
 
-Nobody is blocked while the index is built, and nothing needs it before.
+Nobody is blocked while the index is built, and nothing needs it before. What its
+condition is for, see OutboxRow.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ class Migration(migrations.Migration):
             "outboxrow",
             models.Index(
                 fields=["priority", "channel", "tenant_id", "due_at", "delivery_id"],
+                condition=models.Q(("priority__gte", 0)),
                 name="outbox_by_tenant",
             ),
         ),

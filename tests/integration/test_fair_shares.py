@@ -14,8 +14,9 @@ from foundation.statements import server_cursor
 from notifications import outbox
 from notifications.due_tenants import due_tenants
 from notifications.outbox import Lane, Poll, Taken
-from notifications.transport import due_floors, fair_shares
+from notifications.transport import fair_shares
 from notifications.transport.base import Room, Subscription
+from notifications.transport.due_floors import Trail
 from notifications.transport.fair_shares import FairShares
 from notifications.transport.postgres import PostgresTransport
 from providers.channels import Channel
@@ -224,9 +225,12 @@ def test_rows_under_the_floor_are_left_alone_in_a_backlog_too(poller):
     assert by_tenant(poller()) == {A: 495, B: 5}
 
 
-def test_what_commits_late_is_found_by_the_look_without_the_floor(db, monkeypatch):
+def test_what_commits_late_is_found_by_the_look_without_the_floor(db):
     transport = PostgresTransport(
-        Subscription(channels=(LANE.channel,), priorities=(LANE.priority,), lease=LEASE)
+        Subscription(
+            channels=(LANE.channel,), priorities=(LANE.priority,), lease=LEASE
+        ),
+        trail=Trail(far_every_seconds=0.0),
     )
 
     def claim() -> Mapping[int, int]:
@@ -240,13 +244,13 @@ def test_what_commits_late_is_found_by_the_look_without_the_floor(db, monkeypatc
 
     add(A, 10)
     assert claim() == {A: 10}
-    transport._all_taken(LANE, datetime.now(UTC))
+    assert claim() == {}
     # A backlog, and rows of a transaction that took five minutes.
     add(A, 1_000, due_in=-10)
     add(B, 3, due_in=-300)
 
     assert [claim() for _ in range(3)] == [{A: 100}] * 3
-    monkeypatch.setattr(due_floors, "_IGNORED_EVERY_SECONDS", 0.0)
+    transport._floors._reached[LANE].ignored_from = 0.0
     assert claim() == {A: 97, B: 3}
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
+from django.db import connection
 
 from foundation.statements import server_cursor
 from notifications.due_tenants import DUE_TENANTS, due_tenants
@@ -31,7 +33,7 @@ def add(owner: psycopg.Connection, *, tenants: int, rows: int, due_in=DUE) -> No
 
 
 def many_tenants_with_rows_to_come(owner: psycopg.Connection) -> None:
-    add(owner, tenants=5_000, rows=300_000, due_in=FUTURE)
+    add(owner, tenants=5_000, rows=1_000_000, due_in=FUTURE)
     add(owner, tenants=20, rows=50_000)
     owner.execute("VACUUM ANALYZE outbox")
 
@@ -60,17 +62,37 @@ def filled(request: pytest.FixtureRequest, committed: None, owner: psycopg.Conne
     owner.execute("TRUNCATE outbox")
 
 
-@pytest.fixture(params=["force_custom_plan", "force_generic_plan"])
-def explain(request: pytest.FixtureRequest, filled: None):
-    """Return a function that runs a statement as a poll does, and returns its plan."""
+TYPES = {
+    "lease": "interval",
+    "overdue_by": "interval",
+    "floor": "timestamptz",
+    "tenants": "bigint[]",
+    "most": "int[]",
+    "priority": "smallint",
+    "channel": "smallint",
+    "after": "bigint",
+    "steps": "int",
+}
 
-    def run(statement: str, parameters: Mapping[str, object]) -> str:
-        with server_cursor() as cursor, _nothing_sorted(cursor):
-            cursor.execute(f"SET LOCAL plan_cache_mode = {request.param}")
-            cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {statement}", parameters)
-            return "\n".join(row[0] for row in cursor.fetchall())
 
-    return run
+def plans(statement: str, parameters: Mapping[str, Any]) -> list[str]:
+    """Run a statement as a poll does; return its plans: custom and generic."""
+    used = [name for name in parameters if f"%({name})s" in statement]
+    text = statement % {name: f"${number}" for number, name in enumerate(used, 1)}
+    types = ", ".join(TYPES[name] for name in used)
+    places = ", ".join(["%s"] * len(used))
+    found = []
+    with _nothing_sorted(server_cursor()), connection.cursor() as cursor:
+        cursor.execute(f"PREPARE poll ({types}) AS {text}")
+        for mode in ("force_custom_plan", "force_generic_plan"):
+            cursor.execute(f"SET LOCAL plan_cache_mode = {mode}")
+            cursor.execute(
+                f"EXPLAIN (ANALYZE, BUFFERS) EXECUTE poll ({places})",
+                [parameters[name] for name in used],
+            )
+            found.append("\n".join(row[0] for row in cursor.fetchall()))
+        cursor.execute("DEALLOCATE poll")
+    return found
 
 
 def pages(plan: str) -> int:
@@ -83,36 +105,37 @@ def pages(plan: str) -> int:
     return sum(int(number) for scan in scans for number in scan if number)
 
 
-def test_shares_are_found_by_the_tenants_index(explain):
+def test_tenants_and_their_shares_are_found_by_a_step_each(filled):
     # Half of these tenants have no row or none that is due.
     shares = dict.fromkeys(range(1, 41), 10)
     poll = Poll(
         lane=LANE, floor=BEGINNING, limit=400, lease=timedelta(0), shares=shares
     )
-    for texts in poll_statements(LANE):
-        plan = explain(texts.in_shares, poll.parameters)
+    claim, take = (texts.in_shares for texts in poll_statements(LANE))
+    for statement in (claim, take):
+        for plan in plans(statement, poll.parameters):
+            assert "Index Scan using outbox_by_tenant" in plan, plan
+            assert "outbox_due" not in plan, plan
+            assert "Sort" not in plan, plan
+            assert pages(plan) <= 40 * 25, plan
 
-        assert "Index Scan using outbox_by_tenant" in plan, plan
+    for plan in plans(DUE_TENANTS, look(BEGINNING, steps=LOOKED_AT)):
+        assert plan.count("using outbox_by_tenant") == 2, plan
         assert "outbox_due" not in plan, plan
         assert "Sort" not in plan, plan
-        assert pages(plan) <= 40 * 25, plan
+        assert pages(plan) <= LOOKED_AT * 10, plan
 
 
-def test_due_tenants_are_found_by_a_step_each(explain):
-    parameters = {
+def look(floor: datetime, *, steps: int) -> Mapping[str, Any]:
+    """Return the parameters of a look from the beginning."""
+    return {
         "priority": LANE.priority.value,
         "channel": LANE.channel.value,
-        "floor": BEGINNING,
+        "floor": floor,
         "overdue_by": timedelta(0),
         "after": 0,
-        "steps": LOOKED_AT,
+        "steps": steps,
     }
-    plan = explain(DUE_TENANTS, parameters)
-
-    assert plan.count("using outbox_by_tenant") == 2, plan
-    assert "outbox_due" not in plan, plan
-    assert "Sort" not in plan, plan
-    assert pages(plan) <= LOOKED_AT * 10, plan
 
 
 def test_a_look_steps_over_what_is_gone_below_the_floor(committed, owner):
@@ -131,18 +154,7 @@ def test_a_look_steps_over_what_is_gone_below_the_floor(committed, owner):
         )
         with server_cursor() as cursor, _nothing_sorted(cursor):
             assert due_tenants(cursor, poll, after=None, steps=9).due == [1, 2]
-            cursor.execute(
-                f"EXPLAIN (ANALYZE, BUFFERS) {DUE_TENANTS}",
-                {
-                    "priority": LANE.priority.value,
-                    "channel": LANE.channel.value,
-                    "floor": poll.floor,
-                    "overdue_by": timedelta(0),
-                    "after": 0,
-                    "steps": 9,
-                },
-            )
-            plan = "\n".join(row[0] for row in cursor.fetchall())
+        found = plans(DUE_TENANTS, look(poll.floor, steps=9))
     owner.execute("TRUNCATE outbox")
 
-    assert pages(plan) <= 40, plan
+    assert max(map(pages, found)) <= 40, found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from notifications.order import order_key
 from providers.channels import Channel
 from tenants.categories import Category, Priority
 
-KNOWN = {
+KNOWN: dict[str, Any] = {
     "person": (1, "usr_an"),
     "channel": Channel.PUSH,
     "category": Category.TRANSACTIONAL,

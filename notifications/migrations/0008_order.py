@@ -11,7 +11,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("notifications", "0006_lane_flow")]
+    dependencies = [("notifications", "0007_due_for_polls_alone")]
     operations = [
         migrations.AddField("delivery", "order_key", models.BigIntegerField(null=True)),
         migrations.AddField(
