@@ -129,8 +129,10 @@ class Adapter(ABC):
     """
 
     channels: ClassVar[frozenset[Channel]]
-    # The provider drops a second request that carries the same delivery id.
-    accepts_idempotency_key: ClassVar[bool] = False
+    # For how long after the first request the provider drops another one that carries
+    # the same delivery id; None where it does not. IDEMPOTENCY_WINDOW of an account
+    # says otherwise.
+    idempotency_window: ClassVar[timedelta | None] = None
     # The adapter's own limit on all that comes before the last byte of the body: a
     # hang up to there is transient. The account's TIMEOUT, after which the outcome
     # is unknown, has to be longer.

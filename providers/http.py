@@ -83,7 +83,7 @@ class HttpAdapter(Adapter):
     """
 
     channels = frozenset({Channel.EMAIL, Channel.SMS, Channel.PUSH})
-    accepts_idempotency_key = True
+    idempotency_window = timedelta(hours=24)
     seconds_before_body = CONNECT_SECONDS
 
     def __init__(self, *, url: str, token: str = "") -> None:

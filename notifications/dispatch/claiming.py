@@ -142,7 +142,7 @@ def _message_or_unsendable(work: Work) -> OutboundMessage:
 
 def _judge_all(cursor: Cursor, works: Sequence[Work]) -> list[Work]:
     """Record lost attempts, settle what policy stops, return what may be sent."""
-    lost = [work for work in works if work.begun.is_taken_over]
+    lost = [work for work in works if work.begun.lost_attempt]
     record_events(cursor, [_lost_attempt(work) for work in lost])
     clear_maybe_sent(
         cursor,
@@ -199,7 +199,7 @@ def settlement_of(work: Work, step: NextStep) -> Settlement:
         attempt=work.begun.attempt_count + 1,
         step=step,
         expires_at=work.begun.expires_at,
-        provider=work.provider if step is ACCOUNT_FAULT else "",
+        provider=work.provider if step is ACCOUNT_FAULT or step.unresolved else "",
     )
 
 

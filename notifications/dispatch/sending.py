@@ -11,6 +11,7 @@ from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import (
     attempt_of,
     expired,
+    judge_doubt,
     judge_policy,
     retry_policy,
 )
@@ -20,6 +21,7 @@ from notifications.retry_policy import (
     ACCOUNT_REFUSED,
     RESUMED_AFTER_REFUSAL,
     SENT,
+    Attempt,
     NextStep,
     hold_back,
     next_step,
@@ -43,9 +45,13 @@ async def send(
     if len(work.route) > 1:
         gateway.want(work.route)
 
+    called_at = None
+
     def just_before() -> None:
+        nonlocal called_at
         call = gateway.account(work.provider).timeout
         _check_time(outgoing, call=call, lease=lease)
+        called_at = _now(outgoing)
 
     # The call may have gone out before an adapter with a bug fell over.
     result = Verdict.UNKNOWN.result(code="adapter_error")
@@ -60,6 +66,7 @@ async def send(
     except _TooLate as late:
         return settlement_of(work, late.step)
     adapter = gateway.account(work.provider).adapter if result.item else None
+    attempt = attempt_of(work, now=_now(outgoing), called_at=called_at)
     return Settlement(
         fence=work.fence,
         notification_id=work.begun.notification_id,
@@ -67,22 +74,29 @@ async def send(
         channel=work.channel,
         priority=work.priority,
         attempt=outgoing.message.attempt,
-        step=_step_after(result, outgoing, health=gateway.health(), spread=spread),
+        step=_step_after(
+            result, outgoing, attempt, health=gateway.health(), spread=spread
+        ),
         expires_at=work.begun.expires_at,
         provider=work.provider,
         is_probe=work.is_probe,
+        called_at=called_at,
         result=result,
         adapter=adapter if isinstance(adapter, LocalAdapter) else None,
     )
 
 
 def _step_after(
-    result: SendResult, outgoing: Outgoing, *, health: Health, spread: float
+    result: SendResult,
+    outgoing: Outgoing,
+    attempt: Attempt,
+    *,
+    health: Health,
+    spread: float,
 ) -> NextStep:
     if result.outcome is Outcome.ACCEPTED:
         return SENT
     work = outgoing.work
-    attempt = attempt_of(work, now=_now(outgoing))
     policy = retry_policy(work.begun.category)
     # A probe, or what failed as the breaker opened: the outage is no fault of its own,
     # and does not use up its time.
@@ -147,7 +161,11 @@ def _check_time(outgoing: Outgoing, *, call: timedelta, lease: timedelta) -> Non
     claim would be over before the call surely is: another worker might be sending it
     by then."""
     work, now = outgoing.work, _now(outgoing)
-    late = expired(work, now=now) or judge_policy(work, work.profile, now=now)
+    late = (
+        expired(work, now=now)
+        or judge_doubt(work, now=now)
+        or judge_policy(work, work.profile, now=now)
+    )
     if late is not None:
         raise _TooLate(late)
     if now + call + MARGIN > work.begun.now + lease:

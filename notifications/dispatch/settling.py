@@ -58,6 +58,8 @@ class Settlement:
     provider: str = ""
     # Whether the call was to see if a faulty account is mended.
     is_probe: bool = False
+    # When the provider was called.
+    called_at: datetime | None = None
     result: SendResult | None = None
     adapter: LocalAdapter | None = field(default=None, repr=False)
 
@@ -118,6 +120,9 @@ def _arrow(settlement: Settlement, counts: dict[UUID, int]) -> Arrow:
         reason=step.reason,
         code=result.code if result else "",
         retry_window=step.retry_window,
+        called_at=settlement.called_at,
+        uncovered=step.uncovered,
+        reconcile_until=step.reconcile_until,
     )
 
 

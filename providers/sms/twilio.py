@@ -40,7 +40,7 @@ class TwilioAdapter(HttpAdapter):
     """
 
     channels = frozenset({Channel.SMS})
-    accepts_idempotency_key = False
+    idempotency_window = None
 
     def __init__(
         self,

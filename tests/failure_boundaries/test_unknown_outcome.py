@@ -11,7 +11,7 @@ from tests.stubs.http import HttpStub
 from tests.stubs.server import Close, Hang
 from tests.stubs.smtp import SmtpStub
 
-BACK_OFF = timedelta(minutes=15)
+RECONCILED = timedelta(minutes=5, seconds=1)
 
 
 def smtp(stub: SmtpStub) -> dict[str, object]:
@@ -51,17 +51,21 @@ def test_a_connection_lost_behind_the_final_dot_is_unknown_and_retried_as_the_sa
         consume()
         (delivery,) = deliveries(notification_id)
         assert delivery["status"] == "pending"
-        assert delivery["reason"] == "outcome_unknown"
+        assert delivery["reason"] == "reconciling"
         assert delivery["maybe_sent"]
 
-        clock.advance(BACK_OFF)
+        clock.advance(RECONCILED)
         consume()
 
         first, second = stub.received
         assert first.parsed["Message-ID"] == second.parsed["Message-ID"]
     (delivery,) = deliveries(notification_id)
     assert (delivery["status"], delivery["attempt_count"]) == ("sent", 2)
-    assert events(notification_id)[1:] == ["delivery.retried", "delivery.sent"]
+    assert events(notification_id)[1:] == [
+        "delivery.retried",
+        "delivery.snoozed",
+        "delivery.sent",
+    ]
 
 
 def test_a_second_unknown_parks_and_is_never_called_failed(api, consume, clock, routed):
@@ -71,7 +75,7 @@ def test_a_second_unknown_parks_and_is_never_called_failed(api, consume, clock, 
         notification_id = api.accept()
         for _ in range(4):
             consume()
-            clock.advance(BACK_OFF)
+            clock.advance(RECONCILED)
 
         assert len(stub.received) == 2
     (delivery,) = deliveries(notification_id)
