@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from notifications.statuses import DeliveryStatus
-from providers.base import Outcome, SendResult
+from providers.base import Finding, Outcome, SendResult
 from providers.channels import Channel
 from providers.unknown_policy import UnknownPolicy
 from tenants.categories import Category
@@ -46,6 +46,8 @@ class Attempt:
     # What else becomes of an unknown outcome, and how many there were before.
     unknown_policy: UnknownPolicy
     unknown_count: int
+    # Whether the provider can be asked what became of a call.
+    can_look_up: bool
     now: datetime
     retry_until: datetime
     expires_at: datetime | None
@@ -69,6 +71,9 @@ class NextStep:
 
 
 SENT = NextStep(status=DeliveryStatus.SENT)
+FOUND_SENT = NextStep(
+    status=DeliveryStatus.SENT, reason="found_by_look_up", counted=False
+)
 # Not this message's fault: it waits, uncounted, for the account's repair.
 ACCOUNT_FAULT = NextStep(
     status=DeliveryStatus.PARKED, reason="account_fault", counted=False
@@ -77,7 +82,14 @@ ACCOUNT_FAULT = NextStep(
 # What a delivery's reason is while its outcome is unknown, and while it is looked for.
 OUTCOME_UNKNOWN = "outcome_unknown"
 RECONCILING = "reconciling"
-RECONCILE_FOR = timedelta(minutes=5)
+# When the provider is asked, counted from when the outcome was found unknown.
+LOOK_UPS = (
+    timedelta(seconds=5),
+    timedelta(seconds=30),
+    timedelta(minutes=2),
+    timedelta(minutes=5),
+)
+RECONCILE_FOR = LOOK_UPS[-1]
 _PARKED_UNKNOWN = NextStep(status=DeliveryStatus.PARKED, reason=OUTCOME_UNKNOWN)
 
 # What a delivery's reason is while it is tried again although its account has refused
@@ -125,11 +137,52 @@ def after_unknown(attempt: Attempt, *, policy: RetryPolicy, spread: float) -> Ne
     match attempt.unknown_policy:
         case UnknownPolicy.RETRY if attempt.unknown_count == 0:
             step = _retry_at_once(attempt, policy=policy)
-        case UnknownPolicy.RECONCILE:
+        # Where nobody can be asked again, a second wait would end as it began.
+        case UnknownPolicy.RECONCILE if (
+            attempt.can_look_up or attempt.unknown_count == 0
+        ):
             step = _reconcile(attempt)
         case _:
             step = _PARKED_UNKNOWN
     return replace(step, unresolved=True, uncovered=True)
+
+
+def after_look_up(
+    finding: Finding,
+    attempt: Attempt,
+    *,
+    policy: RetryPolicy,
+    reconcile_until: datetime,
+) -> NextStep:
+    """Believe a provider that can tell; ask again, uncounted, or stop asking."""
+    match finding:
+        case Finding.FOUND:
+            return FOUND_SENT
+        case Finding.NOT_FOUND:
+            step = _retry_at_once(attempt, policy=policy)
+            return replace(step, counted=False)
+        case Finding.CANNOT_TELL:
+            return keep_looking(attempt, policy=policy, reconcile_until=reconcile_until)
+        case _:
+            assert_never(finding)
+
+
+def keep_looking(
+    attempt: Attempt, *, policy: RetryPolicy, reconcile_until: datetime
+) -> NextStep:
+    """Ask again at the next of the dates, or end it after the last."""
+    begun_at = reconcile_until - RECONCILE_FOR
+    for each in LOOK_UPS:
+        at = begun_at + each
+        if at > attempt.now:
+            return NextStep(
+                status=DeliveryStatus.PENDING,
+                reason=RECONCILING,
+                at=at if attempt.expires_at is None else min(at, attempt.expires_at),
+                counted=False,
+                reconcile_until=reconcile_until,
+            )
+    return after_reconciling(attempt, policy=policy)
 
 
 def after_reconciling(attempt: Attempt, *, policy: RetryPolicy) -> NextStep:
@@ -148,7 +201,9 @@ def _reconcile(attempt: Attempt) -> NextStep:
     return NextStep(
         status=DeliveryStatus.PENDING,
         reason=RECONCILING,
-        delay=_until_expiry(RECONCILE_FOR, attempt),
+        delay=_until_expiry(
+            LOOK_UPS[0] if attempt.can_look_up else RECONCILE_FOR, attempt
+        ),
         reconcile_until=attempt.now + RECONCILE_FOR,
     )
 

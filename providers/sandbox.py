@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from hashlib import blake2b
+from typing import ClassVar
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -41,8 +42,8 @@ class SandboxAdapter(Adapter):
     """
 
     channels = frozenset(Channel)
-    # Its memory is its record, which is not cut while a delivery lives.
-    idempotency_window = timedelta.max
+    # It remembers whatever is in its record.
+    idempotency_window: ClassVar[timedelta | None] = timedelta.max
 
     def __init__(self, *, transient_rate: float = 0.0) -> None:
         if not 0.0 <= transient_rate <= 1.0:

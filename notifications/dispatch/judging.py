@@ -54,6 +54,7 @@ def attempt_of(
             work.provider, category=category, channel=work.channel
         ),
         unknown_count=begun.unknown_count,
+        can_look_up=work.can_look_up,
         now=now,
         retry_until=begun.retry_until,
         expires_at=begun.expires_at,
@@ -63,7 +64,9 @@ def attempt_of(
 def _covered_for(work: Work, called_at: datetime | None, *, now: datetime) -> timedelta:
     if called_at is None:
         return timedelta(0)
-    return idempotency_window(work.provider) - (now - called_at)
+    # A process's clock may have run ahead of the database's.
+    elapsed = max(now - called_at, timedelta(0))
+    return idempotency_window(work.provider) - elapsed
 
 
 def judge(work: Work) -> NextStep | None:
@@ -75,8 +78,9 @@ def judge(work: Work) -> NextStep | None:
     begun = work.begun
     if (late := expired(work, now=begun.now)) is not None:
         return late
-    if begun.is_reconciling:
-        return _after_waiting(work)
+    if begun.reconcile_until is not None:
+        is_lost = begun.is_taken_over and begun.now >= begun.reconcile_until
+        return None if work.can_look_up and not is_lost else _after_waiting(work)
     if (doubtful := judge_doubt(work, now=begun.now)) is not None:
         return doubtful
     return judge_policy(work, work.profile, now=begun.now)
@@ -189,7 +193,8 @@ def _attempts_used_up(work: Work) -> NextStep | None:
 
 
 def _after_waiting(work: Work) -> NextStep:
-    """Stop waiting to hear of a call: nobody can be asked."""
+    """Stop waiting to hear of a call: nobody can be asked, or whoever asked last
+    vanished."""
     begun = work.begun
     attempt = replace(attempt_of(work, now=begun.now), number=begun.attempt_count)
     return after_reconciling(attempt, policy=retry_policy(begun.category))
