@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.acme import deliveries, events, provider_settings, sandbox_calls
+from tests.acme import deliveries, events, provider_settings, query, sandbox_calls
 
 FIVE_MINUTES = timedelta(minutes=5)
 
@@ -85,6 +85,16 @@ def test_waiting_before_the_first_call_uses_up_none_of_the_window(api, consume, 
         consume()
 
     assert deliveries(notification_id)[0]["reason"] == "outcome_unknown"
+
+
+def test_a_clock_that_ran_ahead_stops_no_repetition(api, consume, clock):
+    notification_id = api.accept(recipient=to("timeout+1"))
+    consume()
+    query("UPDATE delivery SET called_at = app_now() + interval '1 hour' RETURNING 1")
+    clock.advance(timedelta(seconds=2))
+    consume()
+
+    assert deliveries(notification_id)[0]["status"] == "sent"
 
 
 @pytest.mark.parametrize(

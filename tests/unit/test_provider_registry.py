@@ -100,7 +100,7 @@ def test_error_about_unknown_outcomes_names_the_field(settings):
     (message,) = check_providers()
 
     assert "UNKNOWN['otp']" in message.msg
-    assert "reconcile, retry, park" in message.hint
+    assert "reconcile, retry, park" in str(message.hint)
 
 
 def test_account_chooses_what_an_unknown_outcome_leads_to(settings):
