@@ -11,7 +11,9 @@ from django.db import OperationalError
 from foundation.failpoints import failpoint
 from foundation.statements import server_cursor
 from notifications.acceptance.command import Command, build_command
+from notifications.acceptance.shedding import Overloaded, shed_late
 from notifications.acceptance.statement import ACCEPT
+from notifications.acceptance.storage import StorageFull, check_storage
 from notifications.acceptance.submission import (
     Caller,
     FieldError,
@@ -30,6 +32,7 @@ from templates.catalog import (
     find_version,
 )
 from templates.variables import check_variables
+from tenants.categories import Category
 from tenants.daily_quotas import DailyQuotaExceeded, give_back, take_messages
 from tenants.idempotency import (
     IdempotencyInProgress,
@@ -55,10 +58,10 @@ class PartitionMissing(OperationalError):
 def accept(*, caller: Caller, submission: Submission) -> Accepted:
     """Make a notification durable, or return the answer its key was given before.
 
-    Raises InvalidSubmission, DailyQuotaExceeded, IdempotencyKeyReused and
-    IdempotencyInProgress. A retry of what was once accepted is answered even where it
-    would not be accepted today (its template retired, its send_at passed, the quota
-    used up).
+    Raises InvalidSubmission, DailyQuotaExceeded, Overloaded, StorageFull,
+    IdempotencyKeyReused and IdempotencyInProgress. A retry of what was once accepted is
+    answered even where it would not be accepted today (its template retired, its
+    send_at passed, the quota used up).
     """
     try:
         command = _prepare(caller, submission)
@@ -66,7 +69,7 @@ def accept(*, caller: Caller, submission: Submission) -> Accepted:
             if command.is_urgent and settings.DELIVERY_TRANSPORT == "kafka":
                 _bell.ring()  # for the relay: nobody else listens
             return Accepted(response=command.response, replayed=False)
-    except (InvalidSubmission, DailyQuotaExceeded) as refused:
+    except (InvalidSubmission, DailyQuotaExceeded, Overloaded, StorageFull) as refused:
         try:
             first = _first_answer(caller, submission)
         except IdempotencyInProgress:
@@ -78,6 +81,10 @@ def accept(*, caller: Caller, submission: Submission) -> Accepted:
 def _prepare(caller: Caller, submission: Submission) -> Command:
     version = _pin_version(caller, submission)
     check_dates(submission)
+    priority = submission.priority_for(Category(version.category))
+    check_storage(priority)
+    if submission.send_at is None:
+        shed_late(priority, submission.channels)
     person = (caller.tenant_id, submission.user_id)
     targets = choose_targets(
         caller=caller,

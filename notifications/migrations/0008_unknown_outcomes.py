@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0004_due_in_order")]
+    dependencies = [("notifications", "0007_due_for_polls_alone")]
 
     operations = [
         migrations.AddField(
