@@ -24,6 +24,8 @@ class EventKind(StrEnum):
     DELIVERY_EXPIRED = "delivery.expired"
     DELIVERY_CANCELLED = "delivery.cancelled"
     DELIVERY_REPLAYED = "delivery.replayed"
+    # The provider was asked what became of a call; an arrow may follow it.
+    DELIVERY_LOOKED_UP = "delivery.looked_up"
     # An attempt whose worker vanished: its outcome is unknown for good.
     DELIVERY_ATTEMPT_LOST = "delivery.attempt_lost"
     # An answer that came after another worker had taken the delivery over.

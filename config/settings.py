@@ -321,6 +321,9 @@ if HTTP_PROVIDER_URL := env.str("HTTP_PROVIDER_URL", default=""):
             "token": env.str("HTTP_PROVIDER_TOKEN", default=""),
         },
         "RATE": env.float("HTTP_PROVIDER_RATE", default=PROVIDER_RATE),
+        "IDEMPOTENCY_WINDOW": env.float(
+            "HTTP_PROVIDER_IDEMPOTENCY_WINDOW", default=86_400.0
+        ),
     }
     PROVIDER_ROUTES["sms"] = "http"
 if TWILIO_ACCOUNT_SID := env.str("TWILIO_ACCOUNT_SID", default=""):
@@ -348,6 +351,10 @@ if FCM_SERVICE_ACCOUNT := env.str("FCM_SERVICE_ACCOUNT", default=""):
     }
     PROVIDER_ROUTES["push"] = "fcm"
 PROVIDER_ROUTES |= env.json("PROVIDER_ROUTES", default={})
+# What an unknown outcome leads to, by alias and category; docs/delivery-states.md has
+# the defaults.
+for _alias, _policies in env.json("PROVIDER_UNKNOWN", default={}).items():
+    PROVIDERS.setdefault(_alias, {})["UNKNOWN"] = _policies
 # Whatever is accepted with a test key goes here and nowhere else.
 TEST_PROVIDER = "sandbox"
 

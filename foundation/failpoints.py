@@ -13,6 +13,8 @@ import signal
 import threading
 from collections import Counter
 
+from django.db import OperationalError
+
 NAMES = frozenset(
     {
         "acceptance.before_commit",
@@ -59,3 +61,6 @@ def failpoint(name: str) -> None:
             signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         case "raise":
             raise FailpointReached(name)
+        # As if the reply to what was committed just before were lost.
+        case "away" if _passes[name] == count:
+            raise OperationalError(name)

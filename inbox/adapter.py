@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from foundation.ids import new_id, public_id
@@ -37,7 +38,8 @@ class InAppAdapter(LocalAdapter):
     """Accepts everything; the settlement stores it."""
 
     channels = frozenset({Channel.IN_APP})
-    accepts_idempotency_key = True
+    # An item is stored once, whatever became of earlier attempts.
+    idempotency_window = timedelta.max
 
     async def send(self, message: OutboundMessage) -> SendResult:
         """Make the item. It is sealed in persist: keys may have to be read first."""

@@ -90,6 +90,12 @@ class Delivery(models.Model):
     attempt_count = models.SmallIntegerField(default=0)
     claim_count = models.IntegerField(default=0)
     maybe_sent = models.BooleanField(default=False)
+    # The first call, from which a provider remembers our idempotency key.
+    called_at = models.DateTimeField(null=True)
+    # Unknown outcomes that no such key covers, and so the policy's to decide.
+    unknown_count = models.SmallIntegerField(db_default=0)
+    # While it is being reconciled: a claim asks the provider and sends nothing.
+    reconcile_until = models.DateTimeField(null=True)
     # The address: a reference to the profile's, or the one given in the call, sealed.
     address_id = models.UUIDField(null=True)
     address_sealed = models.BinaryField(null=True)

@@ -71,7 +71,10 @@ def replay(
                 },
             )
             candidates = [Candidate._make(row) for row in cursor.fetchall()]
-            outcome += _replay_batch(cursor, candidates, actor)
+            # One reason and no other is the platform's: nobody has looked at them.
+            outcome += _replay_batch(
+                cursor, candidates, actor, is_confirmed=only_reason is None
+            )
             outcome[UNKNOWN] += len(batch) - len(candidates)
     return +outcome
 
@@ -89,13 +92,18 @@ class Candidate(NamedTuple):
 
 
 def _replay_batch(
-    cursor: Cursor, candidates: Sequence[Candidate], actor: str
+    cursor: Cursor,
+    candidates: Sequence[Candidate],
+    actor: str,
+    *,
+    is_confirmed: bool,
 ) -> Counter[str]:
     revivals = [
         Revival(
             row.delivery_id,
             settings.RETRY_POLICIES[row.category]["window"],
             RESUMED_AFTER_REFUSAL if row.is_refused else REPLAYED,
+            is_confirmed,
         )
         for row in candidates
         if row.objection is None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import assert_never
 
 from notifications.statuses import DeliveryStatus
-from providers.base import Outcome, SendResult
+from providers.base import Finding, Outcome, SendResult
 from providers.channels import Channel
+from providers.unknown_policy import UnknownPolicy
 from tenants.categories import Category
 
 
@@ -34,28 +34,6 @@ class RetryPolicy:
         return min(self.base * (1 << doublings), self.cap)
 
 
-class UnknownPolicy(StrEnum):
-    """What to do when nobody can say whether the provider took the message."""
-
-    RETRY = "retry"
-    PARK = "park"
-
-
-def unknown_policy(
-    *, category: Category, channel: Channel, retry_is_safe: bool
-) -> UnknownPolicy:
-    """Choose between a possible duplicate and a person's decision.
-
-    `retry_is_safe`: the provider honours our idempotency key. Without one a second
-    code or a second mail does little harm; a paid SMS and an advertisement do.
-    """
-    if retry_is_safe or category is Category.OTP:
-        return UnknownPolicy.RETRY
-    if category is Category.TRANSACTIONAL and channel is not Channel.SMS:
-        return UnknownPolicy.RETRY
-    return UnknownPolicy.PARK
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """The attempt that a result belongs to, as the rules see it."""
@@ -63,8 +41,13 @@ class Attempt:
     category: Category
     channel: Channel
     number: int
-    maybe_sent: bool
-    retry_is_safe: bool
+    # For how long the provider still takes a second call for the first one.
+    covered_for: timedelta
+    # What else becomes of an unknown outcome, and how many there were before.
+    unknown_policy: UnknownPolicy
+    unknown_count: int
+    # Whether the provider can be asked what became of a call.
+    can_look_up: bool
     now: datetime
     retry_until: datetime
     expires_at: datetime | None
@@ -80,15 +63,34 @@ class NextStep:
     at: datetime | None = None
     counted: bool = True
     unresolved: bool = False
+    # Unresolved, and a second call might be a second message.
+    uncovered: bool = False
+    reconcile_until: datetime | None = None
     # Opens the retry window anew, for so long from now.
     retry_window: timedelta | None = None
 
 
 SENT = NextStep(status=DeliveryStatus.SENT)
+FOUND_SENT = NextStep(
+    status=DeliveryStatus.SENT, reason="found_by_look_up", counted=False
+)
 # Not this message's fault: it waits, uncounted, for the account's repair.
 ACCOUNT_FAULT = NextStep(
     status=DeliveryStatus.PARKED, reason="account_fault", counted=False
 )
+
+# What a delivery's reason is while its outcome is unknown, and while it is looked for.
+OUTCOME_UNKNOWN = "outcome_unknown"
+RECONCILING = "reconciling"
+# When the provider is asked, counted from when the outcome was found unknown.
+LOOK_UPS = (
+    timedelta(seconds=5),
+    timedelta(seconds=30),
+    timedelta(minutes=2),
+    timedelta(minutes=5),
+)
+RECONCILE_FOR = LOOK_UPS[-1]
+_PARKED_UNKNOWN = NextStep(status=DeliveryStatus.PARKED, reason=OUTCOME_UNKNOWN)
 
 # What a delivery's reason is while it is tried again although its account has refused
 # it; and what it parks for if the account does so again.
@@ -124,29 +126,94 @@ def next_step(  # noqa: PLR0911 - one answer for each outcome
 
 
 def after_unknown(attempt: Attempt, *, policy: RetryPolicy, spread: float) -> NextStep:
-    """Retry or park an attempt whose outcome nobody knows.
+    """Retry, reconcile or park an attempt whose outcome nobody knows.
 
-    Without the provider's idempotency a second unknown always parks: the number of
-    possible duplicates stays at one.
+    While the provider remembers our key, a second call is harmless. Otherwise only the
+    first unknown is retried: the number of possible duplicates stays at one.
     """
-    choice = unknown_policy(
-        category=attempt.category,
-        channel=attempt.channel,
-        retry_is_safe=attempt.retry_is_safe,
-    )
-    if choice is UnknownPolicy.PARK or (
-        attempt.maybe_sent and not attempt.retry_is_safe
-    ):
-        return NextStep(
-            status=DeliveryStatus.PARKED, reason="outcome_unknown", unresolved=True
-        )
-    step = retry(None, attempt, policy=policy, spread=spread)
+    again = retry(None, attempt, policy=policy, spread=spread)
+    if again.delay is not None and again.delay < attempt.covered_for:
+        return replace(again, reason=OUTCOME_UNKNOWN, unresolved=True)
+    match attempt.unknown_policy:
+        case UnknownPolicy.RETRY if attempt.unknown_count == 0:
+            step = _retry_at_once(attempt, policy=policy)
+        # Where nobody can be asked again, a second wait would end as it began.
+        case UnknownPolicy.RECONCILE if (
+            attempt.can_look_up or attempt.unknown_count == 0
+        ):
+            step = _reconcile(attempt)
+        case _:
+            step = _PARKED_UNKNOWN
+    return replace(step, unresolved=True, uncovered=True)
+
+
+def after_look_up(
+    finding: Finding,
+    attempt: Attempt,
+    *,
+    policy: RetryPolicy,
+    reconcile_until: datetime,
+) -> NextStep:
+    """Believe a provider that can tell; ask again, uncounted, or stop asking."""
+    match finding:
+        case Finding.FOUND:
+            return FOUND_SENT
+        case Finding.NOT_FOUND:
+            step = _retry_at_once(attempt, policy=policy)
+            return replace(step, counted=False)
+        case Finding.CANNOT_TELL:
+            return keep_looking(attempt, policy=policy, reconcile_until=reconcile_until)
+        case _:
+            assert_never(finding)
+
+
+def keep_looking(
+    attempt: Attempt, *, policy: RetryPolicy, reconcile_until: datetime
+) -> NextStep:
+    """Ask again at the next of the dates, or end it after the last."""
+    begun_at = reconcile_until - RECONCILE_FOR
+    for each in LOOK_UPS:
+        at = begun_at + each
+        if at > attempt.now:
+            return NextStep(
+                status=DeliveryStatus.PENDING,
+                reason=RECONCILING,
+                at=at if attempt.expires_at is None else min(at, attempt.expires_at),
+                counted=False,
+                reconcile_until=reconcile_until,
+            )
+    return after_reconciling(attempt, policy=policy)
+
+
+def after_reconciling(attempt: Attempt, *, policy: RetryPolicy) -> NextStep:
+    """End the time in which nobody could tell what became of a call: by a second
+    one where that does less harm than none, else by a person's decision."""
+    costs_money = attempt.channel is Channel.SMS
+    is_second = attempt.unknown_count > 1
+    if costs_money or is_second or attempt.category is Category.MARKETING:
+        step = _PARKED_UNKNOWN
+    else:
+        step = _retry_at_once(attempt, policy=policy)
+    return replace(step, counted=False)
+
+
+def _reconcile(attempt: Attempt) -> NextStep:
     return NextStep(
-        status=step.status,
-        reason="outcome_unknown" if step.delay is not None else step.reason,
-        delay=step.delay,
-        unresolved=True,
+        status=DeliveryStatus.PENDING,
+        reason=RECONCILING,
+        delay=_until_expiry(
+            LOOK_UPS[0] if attempt.can_look_up else RECONCILE_FOR, attempt
+        ),
+        reconcile_until=attempt.now + RECONCILE_FOR,
     )
+
+
+def _retry_at_once(attempt: Attempt, *, policy: RetryPolicy) -> NextStep:
+    """Park where no attempts are left: what may have arrived has not failed."""
+    step = retry(None, attempt, policy=policy, spread=0.0)
+    if step.delay is None:
+        return _PARKED_UNKNOWN
+    return replace(step, reason=OUTCOME_UNKNOWN)
 
 
 def retry(

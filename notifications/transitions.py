@@ -76,6 +76,9 @@ class Begun(NamedTuple):
     retry_until: datetime
     provider: str
     order_key: int | None
+    called_at: datetime | None
+    unknown_count: int
+    reconcile_until: datetime | None
     was: str
     was_maybe_sent: bool
     was_reason: str
@@ -86,16 +89,31 @@ class Begun(NamedTuple):
         """Tell whether another worker held it and let its lease run out."""
         return self.was == _S.SENDING
 
+    @property
+    def is_reconciling(self) -> bool:
+        """Tell whether its provider is to be asked, and nothing to be sent."""
+        return self.reconcile_until is not None
+
+    @property
+    def lost_attempt(self) -> bool:
+        """Tell whether the worker that vanished may have sent it."""
+        return self.is_taken_over and not self.is_reconciling
+
 
 # A take-over from an expired `sending` counts the lost attempt, and its outcome is
-# unknown for ever. The retry window opens with the first claim: were it counted from
+# unknown for ever; it was called after the claim before this one. A look-up that was
+# lost is no attempt. The retry window opens with the first claim: were it counted from
 # the due date, an outage of ours would use it up, and the first refusal for want of
 # quota would be the end of what nobody had ever tried to send.
 _BEGIN_SENDING = """
 UPDATE delivery d
    SET status = 'sending', claim_count = r.n, updated_at = app_now(),
        maybe_sent = d.maybe_sent OR d.status = 'sending',
-       attempt_count = d.attempt_count + (d.status = 'sending')::int,
+       attempt_count = d.attempt_count
+                       + (d.status = 'sending' AND d.reconcile_until IS NULL)::int,
+       called_at = CASE WHEN d.status = 'sending'
+                        THEN coalesce(d.called_at, d.updated_at)
+                        ELSE d.called_at END,
        retry_until = CASE WHEN d.claim_count = 0
                           THEN app_now() + (%s::jsonb ->> d.category)::interval
                           ELSE d.retry_until END
@@ -104,8 +122,8 @@ UPDATE delivery d
    AND d.status IN ('pending', 'sending', 'parked')
 RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
           d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.expires_at,
-          d.retry_until, d.provider, d.order_key, OLD.status, OLD.maybe_sent,
-          OLD.reason, app_now()
+          d.retry_until, d.provider, d.order_key, d.called_at, d.unknown_count,
+          d.reconcile_until, OLD.status, OLD.maybe_sent, OLD.reason, app_now()
 """
 
 
@@ -191,6 +209,10 @@ class Arrow:
     reason: str = ""
     code: str = ""
     retry_window: timedelta | None = None
+    called_at: datetime | None = None
+    # Whether the outcome is unknown and no idempotency key makes that harmless.
+    uncovered: bool = False
+    reconcile_until: datetime | None = None
 
 
 _SETTLE = """
@@ -198,6 +220,9 @@ UPDATE delivery d
    SET status = r.status, claim_count = r.next_count,
        attempt_count = d.attempt_count + r.counted::int,
        maybe_sent = d.maybe_sent OR r.unresolved,
+       called_at = coalesce(d.called_at, r.called_at),
+       unknown_count = d.unknown_count + r.uncovered::int,
+       reconcile_until = r.reconcile_until,
        retry_until = coalesce(app_now() + r.retry_window, d.retry_until),
        provider = coalesce(nullif(r.provider, ''), d.provider),
        provider_message_id = coalesce(nullif(r.message_id, ''), d.provider_message_id),
@@ -207,9 +232,11 @@ UPDATE delivery d
        finished_at = CASE WHEN r.status NOT IN ('pending', 'parked')
                           THEN app_now() END
   FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::text[], %s::bool[], %s::bool[],
-              %s::text[], %s::text[], %s::text[], %s::text[], %s::interval[])
+              %s::text[], %s::text[], %s::text[], %s::text[], %s::interval[],
+              %s::timestamptz[], %s::bool[], %s::timestamptz[])
        r(id, own_count, next_count, status, counted, unresolved, provider,
-         message_id, reason, code, retry_window)
+         message_id, reason, code, retry_window, called_at, uncovered,
+         reconcile_until)
  WHERE d.id = r.id AND d.status = 'sending' AND d.claim_count = r.own_count
 RETURNING d.id
 """
@@ -233,6 +260,9 @@ def settle(cursor: Cursor, arrows: Sequence[Arrow]) -> None:
             [arrow.reason for arrow in arrows],
             [arrow.code for arrow in arrows],
             [arrow.retry_window for arrow in arrows],
+            [arrow.called_at for arrow in arrows],
+            [arrow.uncovered for arrow in arrows],
+            [arrow.reconcile_until for arrow in arrows],
         ],
     )
     _require(
@@ -293,12 +323,16 @@ def cancel(
     return stopped
 
 
+# A person who replays what may have been sent has decided about its unknown outcome.
 _REVIVE = """
 UPDATE delivery d
    SET status = 'pending', claim_count = d.claim_count + 1, attempt_count = 0,
+       unknown_count = greatest(d.unknown_count,
+                                (d.maybe_sent AND r.is_confirmed)::int),
        reason = r.reason, code = '', updated_at = app_now(), finished_at = NULL,
        retry_until = app_now() + r.retry_window
-  FROM unnest(%s::uuid[], %s::interval[], %s::text[]) r(id, retry_window, reason)
+  FROM unnest(%s::uuid[], %s::interval[], %s::text[], %s::bool[])
+       r(id, retry_window, reason, is_confirmed)
  WHERE d.id = r.id AND d.status IN ('dead', 'parked')
 RETURNING d.id, d.claim_count
 """
@@ -310,6 +344,7 @@ class Revival(NamedTuple):
     delivery_id: UUID
     retry_window: timedelta
     reason: str = "replayed"
+    is_confirmed: bool = True
 
 
 def revive(cursor: Cursor, revivals: Sequence[Revival]) -> dict[UUID, int]:
@@ -323,6 +358,7 @@ def revive(cursor: Cursor, revivals: Sequence[Revival]) -> dict[UUID, int]:
             [each.delivery_id for each in revivals],
             [each.retry_window for each in revivals],
             [each.reason for each in revivals],
+            [each.is_confirmed for each in revivals],
         ],
     )
     revived: dict[UUID, int] = dict(cursor.fetchall())

@@ -62,6 +62,38 @@ class SendResult:
         return is_permanent and self.scope is Scope.ACCOUNT
 
 
+class Finding(StrEnum):
+    """What a provider says of a message whose sending had no answer."""
+
+    FOUND = "found"
+    # Conclusive: it has not got it, and will not have it later.
+    NOT_FOUND = "not_found"
+    CANNOT_TELL = "cannot_tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The answer of one look-up."""
+
+    finding: Finding
+    provider_message_id: str = ""
+    # What kept the provider from telling; it counts against its health like a call's.
+    trouble: SendResult | None = None
+
+    @property
+    def code(self) -> str:
+        return self.trouble.code if self.trouble else ""
+
+    @property
+    def is_called(self) -> bool:
+        return self.trouble is None or self.trouble.is_called
+
+
+def cannot_tell(trouble: SendResult | None = None) -> Found:
+    """Return the answer of who does not know, perhaps because of some trouble."""
+    return Found(finding=Finding.CANNOT_TELL, trouble=trouble)
+
+
 class Verdict(Enum):
     """The outcomes that mean something; the code tables of the adapters hold these."""
 
@@ -129,8 +161,10 @@ class Adapter(ABC):
     """
 
     channels: ClassVar[frozenset[Channel]]
-    # The provider drops a second request that carries the same delivery id.
-    accepts_idempotency_key: ClassVar[bool] = False
+    # For how long after the first request the provider drops another one that carries
+    # the same delivery id; None where it does not. IDEMPOTENCY_WINDOW of an account
+    # says otherwise.
+    idempotency_window: ClassVar[timedelta | None] = None
     # The adapter's own limit on all that comes before the last byte of the body: a
     # hang up to there is transient. The account's TIMEOUT, after which the outcome
     # is unknown, has to be longer.
@@ -142,6 +176,17 @@ class Adapter(ABC):
 
     async def aclose(self) -> None:  # noqa: B027 -- not every adapter holds something
         """Let go of connections; nothing is sent afterwards."""
+
+
+class SearchableAdapter(Adapter):
+    """An adapter that can ask its provider what became of a message."""
+
+    # For how long after a call what it created may be missing from what `find` sees.
+    seconds_until_listed: ClassVar[float] = 0.0
+
+    @abstractmethod
+    async def find(self, message: OutboundMessage, *, since: datetime) -> Found:
+        """Look for a message that was first sent at `since`, and send nothing."""
 
 
 class LocalAdapter(Adapter):

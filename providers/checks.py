@@ -13,6 +13,8 @@ from providers.base import Adapter
 from providers.channels import Channel
 from providers.registry import Account, account, adapter_class
 from providers.routing import parse_route
+from providers.unknown_policy import UnknownPolicy
+from tenants.categories import Category
 
 _KEYS = {
     "BACKEND",
@@ -26,6 +28,8 @@ _KEYS = {
     "TENANT_RATE",
     "PREFIX_RATES",
     "BREAKER",
+    "UNKNOWN",
+    "IDEMPOTENCY_WINDOW",
 }
 
 
@@ -100,6 +104,29 @@ def _check_entry(alias: str, entry: Mapping[str, Any]) -> Iterator[CheckMessage]
         )
         return
     yield from _check_limits(opened)
+    yield from _check_unknown(alias, entry.get("UNKNOWN", {}))
+    yield from _check_window(alias, entry.get("IDEMPOTENCY_WINDOW"))
+
+
+def _check_window(alias: str, seconds: Any) -> Iterator[CheckMessage]:
+    if seconds is not None and (not isinstance(seconds, int | float) or seconds < 0):
+        yield Error(
+            f"PROVIDERS[{alias!r}]: IDEMPOTENCY_WINDOW cannot be {seconds!r}.",
+            hint="Seconds for which the provider remembers our key; 0: not at all.",
+            id="providers.E009",
+        )
+
+
+def _check_unknown(alias: str, policies: Any) -> Iterator[CheckMessage]:
+    if not isinstance(policies, Mapping):
+        policies = {policies: ""}
+    for category, policy in policies.items():
+        if category not in set(Category) or policy not in set(UnknownPolicy):
+            yield Error(
+                f"PROVIDERS[{alias!r}]: UNKNOWN[{category!r}] cannot be {policy!r}.",
+                hint=f"For each of {', '.join(Category)}: {', '.join(UnknownPolicy)}.",
+                id="providers.E009",
+            )
 
 
 def _check_limits(opened: Account) -> Iterator[CheckMessage]:

@@ -6,10 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from django.conf import settings
 
-from providers.base import OutboundMessage, SendResult, Verdict
+from providers.base import Found, OutboundMessage, SendResult, Verdict, cannot_tell
 from providers.channels import Channel
 from providers.circuit.board import Board
 from providers.open_account import OpenAccount
@@ -101,6 +102,27 @@ class Gateway:
             await opened.send(message, just_before=just_before, leaves=leaves)
         )
 
+    async def find(
+        self,
+        message: OutboundMessage,
+        *,
+        alias: str,
+        since: datetime,
+        just_before: Callable[[], None] = _no_check,
+    ) -> Found:
+        """Ask what became of a message sent at `since`; limits as in `send`."""
+        try:
+            opened = self._opened(alias)
+        except UnknownProvider:
+            return cannot_tell(Verdict.ACCOUNT_FAULT.result(code="unknown_provider"))
+        self._share_window(message.channel, alias)
+        found = await opened.find(message, since=since, just_before=just_before)
+        if found.trouble is not None:
+            return replace(found, trouble=_storable(found.trouble))
+        return replace(
+            found, provider_message_id=_storable_word(found.provider_message_id)
+        )
+
     async def aclose(self) -> None:
         """Close every account; calls in flight must have ended."""
         while self._open:
@@ -135,7 +157,11 @@ def _storable(result: SendResult) -> SendResult:
     """Cut a provider's words to what a column takes: PostgreSQL stores no NUL and no
     half of a surrogate pair, and one such word would stop the settling of its batch."""
     words = result.code, result.provider_message_id
-    code, message_id = (_UNSTORABLE.sub("", word)[:LONGEST_WORD] for word in words)
+    code, message_id = (_storable_word(word) for word in words)
     if (code, message_id) == words:
         return result
     return replace(result, code=code, provider_message_id=message_id)
+
+
+def _storable_word(word: str) -> str:
+    return _UNSTORABLE.sub("", word)[:LONGEST_WORD]

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import aiohttp
 import orjson
@@ -39,11 +39,12 @@ RECIPIENT_ERRORS: Mapping[str, Verdict] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """A POST, ready to go."""
+    """A POST, or a look-up without a body, ready to go."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
+    body: bytes = field(default=b"", repr=False)
+    method: str = "POST"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,7 @@ class HttpAdapter(Adapter):
     """
 
     channels = frozenset({Channel.EMAIL, Channel.SMS, Channel.PUSH})
-    accepts_idempotency_key = True
+    idempotency_window: ClassVar[timedelta | None] = timedelta(hours=24)
     seconds_before_body = CONNECT_SECONDS
 
     def __init__(self, *, url: str, token: str = "") -> None:
@@ -134,10 +135,10 @@ class HttpAdapter(Adapter):
         return self.classify(answer) if isinstance(answer, HttpAnswer) else answer
 
     async def exchange(self, request: HttpRequest) -> HttpAnswer | SendResult:
-        """Post once; what breaks off comes back as what it means for the message."""
+        """Ask once; what breaks off comes back as what it means for the message."""
         body = _CountedBody(request.body)
         try:
-            return await self._post(request, body)
+            return await self._ask(request, body)
         except aiohttp.ClientConnectorCertificateError:
             return Verdict.ACCOUNT_FAULT.result(code="tls_certificate")
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
@@ -153,11 +154,15 @@ class HttpAdapter(Adapter):
             await self._session.close()
             self._session = None
 
-    async def _post(self, request: HttpRequest, body: _CountedBody) -> HttpAnswer:
+    async def _ask(self, request: HttpRequest, body: _CountedBody) -> HttpAnswer:
         if self._session is None:
             self._session = _open_session()
-        response = await self._session.post(
-            request.url, data=body, headers=request.headers, allow_redirects=False
+        response = await self._session.request(
+            request.method,
+            request.url,
+            data=body if request.body else None,
+            headers=request.headers,
+            allow_redirects=False,
         )
         return HttpAnswer(
             status=response.status,

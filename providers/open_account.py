@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 
 from providers.adapting import AdaptivePlaces, AdaptiveRate
-from providers.base import OutboundMessage, Outcome, Scope, SendResult, Verdict
+from providers.base import (
+    Found,
+    OutboundMessage,
+    Outcome,
+    Scope,
+    SearchableAdapter,
+    SendResult,
+    Verdict,
+    cannot_tell,
+)
 from providers.circuit.board import Board, BreakerPolicy
 from providers.circuit.breaker import CircuitBreaker
 from providers.metrics import ACCOUNT_PART, ACCOUNT_PLACES, TURN_WAIT
@@ -25,6 +35,8 @@ _REFUSED = {
     Turn.NO_PERMIT: "quota",
     Turn.HELD: BREAKER_OPEN,
 }
+# What a look-up says of the account's health when nothing was in its way.
+_ANSWERED = Verdict.ACCEPTED.result()
 _FAILED = frozenset({Outcome.TRANSIENT_ERROR, Outcome.UNKNOWN})
 
 
@@ -72,6 +84,44 @@ class OpenAccount:
         leaves: bool,
     ) -> SendResult:
         """Wait for a turn, check, call; the gateway says what is raised."""
+        return await self._in_turn(
+            message,
+            lambda: self.account.adapter.send(message),
+            just_before=just_before,
+            leaves=leaves,
+        )
+
+    async def find(
+        self,
+        message: OutboundMessage,
+        *,
+        since: datetime,
+        just_before: Callable[[], None],
+    ) -> Found:
+        """Look a message up as `send` sends one: in turn, and with what it costs."""
+        adapter = self.account.adapter
+        if not isinstance(adapter, SearchableAdapter):
+            return cannot_tell()
+        found: Found | None = None
+
+        async def ask() -> SendResult:
+            nonlocal found
+            found = await adapter.find(message, since=since)
+            return found.trouble or _ANSWERED
+
+        result = await self._in_turn(
+            message, ask, just_before=just_before, leaves=False
+        )
+        return found or cannot_tell(result)
+
+    async def _in_turn(
+        self,
+        message: OutboundMessage,
+        call: Callable[[], Awaitable[SendResult]],
+        *,
+        just_before: Callable[[], None],
+        leaves: bool,
+    ) -> SendResult:
         # A limit of its own: what waited long must not be called with no time left, for
         # a call that is cut short is an unknown outcome.
         begun = time.monotonic()
@@ -96,7 +146,7 @@ class OpenAccount:
         try:
             just_before()
             is_called = True
-            return await self._watched_call(message)
+            return await self._watched(call)
         finally:
             self.turns.release()
             if self.breaker and not is_called:
@@ -109,21 +159,21 @@ class OpenAccount:
         await self.turns.aclose()
         await self.account.adapter.aclose()
 
-    async def _watched_call(self, message: OutboundMessage) -> SendResult:
+    async def _watched(self, call: Callable[[], Awaitable[SendResult]]) -> SendResult:
         if self.breaker is None:
-            return await self._call(message)
+            return await self._timed(call)
         number, is_bad = self.breaker.begin(), True
         try:
-            result = await self._call(message)
+            result = await self._timed(call)
             is_bad = self._learn(result)
             return result
         finally:
             self.breaker.end(number, is_bad=is_bad)
 
-    async def _call(self, message: OutboundMessage) -> SendResult:
+    async def _timed(self, call: Callable[[], Awaitable[SendResult]]) -> SendResult:
         try:
             async with asyncio.timeout(self.account.timeout.total_seconds()):
-                return await self.account.adapter.send(message)
+                return await call()
         except TimeoutError:
             return Verdict.UNKNOWN.result(code="timeout")
 

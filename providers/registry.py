@@ -13,7 +13,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from providers.base import Adapter, LocalAdapter
+from providers.channels import Channel
 from providers.circuit.board import BreakerPolicy
+from providers.unknown_policy import UnknownPolicy, default_policy
+from tenants.categories import Category
 
 DEFAULT_CONCURRENCY = 50
 DEFAULT_TIMEOUT = 10.0
@@ -60,6 +63,27 @@ def may_rest(alias: str) -> bool:
     if entry is None:
         return False
     return _breaker(entry, backend=adapter_class(alias)) is not None
+
+
+def idempotency_window(alias: str) -> timedelta:
+    """Return for how long after a first call a second one of the same is harmless."""
+    entry = settings.PROVIDERS.get(alias)
+    if entry is None:
+        return timedelta(0)
+    seconds = entry.get("IDEMPOTENCY_WINDOW")
+    if seconds is not None:
+        return timedelta(seconds=seconds)
+    return adapter_class(alias).idempotency_window or timedelta(0)
+
+
+def unknown_policy(
+    alias: str, *, category: Category, channel: Channel
+) -> UnknownPolicy:
+    """Return what an unknown outcome of the account leads to."""
+    chosen = settings.PROVIDERS.get(alias, {}).get("UNKNOWN", {}).get(category)
+    if chosen is not None:
+        return UnknownPolicy(chosen)
+    return default_policy(category=category, channel=channel)
 
 
 def account(alias: str) -> Account:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from hashlib import blake2b
+from typing import ClassVar
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -41,7 +42,8 @@ class SandboxAdapter(Adapter):
     """
 
     channels = frozenset(Channel)
-    accepts_idempotency_key = True
+    # It remembers whatever is in its record.
+    idempotency_window: ClassVar[timedelta | None] = timedelta.max
 
     def __init__(self, *, transient_rate: float = 0.0) -> None:
         if not 0.0 <= transient_rate <= 1.0:
@@ -86,7 +88,7 @@ class SandboxAdapter(Adapter):
             message=message,
             outcome=verdict.value[0],
             accepted=accepted or verdict is Verdict.UNKNOWN,
-            recognises=self.accepts_idempotency_key,
+            recognises=self.idempotency_window is not None,
         )
         await self._record.write(attempt)
         return verdict.result(
@@ -99,7 +101,7 @@ class SandboxAdapter(Adapter):
 class ForgetfulSandboxAdapter(SandboxAdapter):
     """A sandbox like most real providers: a delivery sent twice arrives twice."""
 
-    accepts_idempotency_key = False
+    idempotency_window = None
 
 
 def _share(message: OutboundMessage) -> float:

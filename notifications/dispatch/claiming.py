@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -39,7 +40,7 @@ from notifications.transitions import (
     note_provider,
 )
 from notifications.transport.base import Room, Transport
-from providers.base import OutboundMessage
+from providers.base import Finding, OutboundMessage
 from providers.gateway import Health
 from templates.rendering import RenderFailed, render
 
@@ -52,6 +53,11 @@ class Outgoing:
     work: Work
     message: OutboundMessage
     claimed_at: float
+
+    def now(self) -> datetime:
+        """Carry the claim's database time forward by the monotonic clock."""
+        elapsed = timedelta(seconds=time.monotonic() - self.claimed_at)
+        return self.work.begun.now + elapsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +123,8 @@ def _prepare_all(
     works: Sequence[Work], *, claimed_at: float, size: int
 ) -> ClaimedBatch:
     batch = ClaimedBatch(size=size)
-    stopped = judge_again(works)
+    # Whoever asks what became of a message disturbs nobody.
+    stopped = judge_again([each for each in works if not each.begun.is_reconciling])
     for work in works:
         if work.fence in stopped:
             batch.unsendable.append(settlement_of(work, stopped[work.fence]))
@@ -144,8 +151,10 @@ def _message_or_unsendable(work: Work) -> OutboundMessage:
 
 def _judge_all(cursor: Cursor, works: Sequence[Work]) -> list[Work]:
     """Record lost attempts, settle what policy stops, return what may be sent."""
-    lost = [work for work in works if work.begun.is_taken_over]
-    record_events(cursor, [_lost_attempt(work) for work in lost])
+    lost = [work for work in works if work.begun.lost_attempt]
+    record_events(
+        cursor, [_lost_call(work) for work in works if work.begun.is_taken_over]
+    )
     clear_maybe_sent(
         cursor,
         [
@@ -172,21 +181,25 @@ def _judge_all(cursor: Cursor, works: Sequence[Work]) -> list[Work]:
     return sendable
 
 
-def _lost_attempt(work: Work) -> AuditRecord:
+def _lost_call(work: Work) -> AuditRecord:
+    """Tell of a call, or a look-up, whose worker never said what came of it."""
     begun = work.begun
-    outcome = "not_sent" if work.is_local else "unknown"
+    kind = EventKind.DELIVERY_ATTEMPT_LOST
+    detail: dict[str, object] = {
+        "attempt": begun.attempt_count,
+        "outcome": "not_sent" if work.is_local else "unknown",
+    }
+    if begun.is_reconciling:
+        kind = EventKind.DELIVERY_LOOKED_UP
+        detail = {"finding": Finding.CANNOT_TELL.value}
     return AuditRecord(
-        kind=EventKind.DELIVERY_ATTEMPT_LOST,
+        kind=kind,
         tenant_id=begun.tenant_id,
         actor=ACTOR,
         notification_id=begun.notification_id,
         delivery_id=begun.delivery_id,
         reason="worker_vanished",
-        detail={
-            "channel": work.channel.key,
-            "attempt": begun.attempt_count,
-            "outcome": outcome,
-        },
+        detail={"channel": work.channel.key, **detail},
     )
 
 
@@ -201,7 +214,7 @@ def settlement_of(work: Work, step: NextStep) -> Settlement:
         attempt=work.begun.attempt_count + 1,
         step=step,
         expires_at=work.begun.expires_at,
-        provider=work.provider if step is ACCOUNT_FAULT else "",
+        provider=work.provider if step is ACCOUNT_FAULT or step.unresolved else "",
     )
 
 

@@ -15,6 +15,7 @@ from notifications.retry_policy import (
     Attempt,
     NextStep,
     RetryPolicy,
+    after_reconciling,
     after_unknown,
     defer,
 )
@@ -23,6 +24,7 @@ from notifications.transitions import Fence
 from preferences.policy import Decision, Verdict, decide
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
+from providers.registry import idempotency_window, unknown_policy
 from tenants.categories import Category
 
 
@@ -37,19 +39,34 @@ def retry_windows() -> dict[str, timedelta]:
     return {each: retry_policy(each).window for each in settings.RETRY_POLICIES}
 
 
-def attempt_of(work: Work, *, now: datetime) -> Attempt:
-    """Describe the attempt that a claim allows."""
+def attempt_of(
+    work: Work, *, now: datetime, called_at: datetime | None = None
+) -> Attempt:
+    """Describe the attempt that a claim allows; `called_at` is when it was made."""
     begun = work.begun
+    category = Category(begun.category)
     return Attempt(
-        category=Category(begun.category),
+        category=category,
         channel=work.channel,
         number=begun.attempt_count + 1,
-        maybe_sent=begun.maybe_sent,
-        retry_is_safe=work.adapter is not None and work.adapter.accepts_idempotency_key,
+        covered_for=_covered_for(work, begun.called_at or called_at, now=now),
+        unknown_policy=unknown_policy(
+            work.provider, category=category, channel=work.channel
+        ),
+        unknown_count=begun.unknown_count,
+        can_look_up=work.can_look_up,
         now=now,
         retry_until=begun.retry_until,
         expires_at=begun.expires_at,
     )
+
+
+def _covered_for(work: Work, called_at: datetime | None, *, now: datetime) -> timedelta:
+    if called_at is None:
+        return timedelta(0)
+    # A process's clock may have run ahead of the database's.
+    elapsed = max(now - called_at, timedelta(0))
+    return idempotency_window(work.provider) - elapsed
 
 
 def judge(work: Work) -> NextStep | None:
@@ -61,8 +78,11 @@ def judge(work: Work) -> NextStep | None:
     begun = work.begun
     if (late := expired(work, now=begun.now)) is not None:
         return late
-    if begun.is_taken_over and (lost := _after_lost_attempt(work)) is not None:
-        return lost
+    if begun.reconcile_until is not None:
+        is_lost = begun.is_taken_over and begun.now >= begun.reconcile_until
+        return None if work.can_look_up and not is_lost else _after_waiting(work)
+    if (doubtful := judge_doubt(work, now=begun.now)) is not None:
+        return doubtful
     return judge_policy(work, work.profile, now=begun.now)
 
 
@@ -141,26 +161,40 @@ def suppressed(reason: str) -> NextStep:
     return NextStep(status=DeliveryStatus.SUPPRESSED, reason=reason, counted=False)
 
 
-def _after_lost_attempt(work: Work) -> NextStep | None:
-    """Obey the unknown policy for the attempt of a worker that vanished.
+def judge_doubt(work: Work, *, now: datetime) -> NextStep | None:
+    """Obey the policy for an unknown outcome that nobody has decided about yet; None
+    if it may be sent all the same.
 
-    The claim has counted it; on a local channel it wrote nothing, so it may just be
-    made again, as long as attempts are left.
+    That is the attempt of a worker that vanished, which the claim has counted, and one
+    whose repetition has come so late that its provider has forgotten our key.
     """
     begun = work.begun
-    policy = retry_policy(begun.category)
-    if begun.attempt_count >= policy.max_attempts:
-        return NextStep(
-            status=DeliveryStatus.DEAD, reason="attempts_used_up", counted=False
-        )
-    if work.is_local:
+    undecided = begun.maybe_sent and begun.unknown_count == 0
+    if work.is_local or not (begun.lost_attempt or undecided):
+        return _attempts_used_up(work)
+    attempt = replace(attempt_of(work, now=now), number=begun.attempt_count)
+    if attempt.covered_for > timedelta(0) and not begun.lost_attempt:
         return None
-    lost = replace(
-        attempt_of(work, now=begun.now),
-        number=begun.attempt_count,
-        maybe_sent=begun.was_maybe_sent,
+    step = after_unknown(attempt, policy=retry_policy(begun.category), spread=0.0)
+    if step.status is DeliveryStatus.PENDING and not step.uncovered:
+        return None
+    return replace(step, counted=False)
+
+
+def _attempts_used_up(work: Work) -> NextStep | None:
+    """On a local channel a lost attempt wrote nothing, and may just be made again."""
+    begun = work.begun
+    limit = retry_policy(begun.category).max_attempts
+    if not begun.lost_attempt or begun.attempt_count < limit:
+        return None
+    return NextStep(
+        status=DeliveryStatus.DEAD, reason="attempts_used_up", counted=False
     )
-    step = after_unknown(lost, policy=policy, spread=0.0)
-    if step.status is DeliveryStatus.PENDING:
-        return None
-    return NextStep(status=step.status, reason=step.reason, counted=False)
+
+
+def _after_waiting(work: Work) -> NextStep:
+    """Stop waiting to hear of a call: nobody can be asked, or whoever asked last
+    vanished."""
+    begun = work.begun
+    attempt = replace(attempt_of(work, now=begun.now), number=begun.attempt_count)
+    return after_reconciling(attempt, policy=retry_policy(begun.category))

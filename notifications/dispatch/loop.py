@@ -29,6 +29,7 @@ from notifications.dispatch.claiming import (
 from notifications.dispatch.containment import contained
 from notifications.dispatch.database_thread import DatabaseThread
 from notifications.dispatch.flow import Flow, note
+from notifications.dispatch.looking_up import look_up
 from notifications.dispatch.sending import send
 from notifications.dispatch.settling import (
     Settlement,
@@ -174,17 +175,25 @@ class Consumer:
     async def _send(self, outgoing: Outgoing) -> None:
         lane = outgoing.work.lane
         with contained("send_failed", channel=lane.channel.key) as tried:
-            settlement = await send(
-                outgoing,
-                gateway=self._gateway,
-                lease=self._subscription.lease,
-                spread=random.random(),  # noqa: S311 - jitter
-            )
+            settlement = await self._call(outgoing)
             failpoint("consumer.after_call")
             self._outcomes.put_nowait(settlement)
         if tried.error is not None:  # left to its lease, and no room lost
             self._window.release([lane])
             self._progress.set()
+
+    async def _call(self, outgoing: Outgoing) -> Settlement:
+        lease, until = self._subscription.lease, outgoing.work.begun.reconcile_until
+        if until is not None:
+            return await look_up(
+                outgoing, until=until, gateway=self._gateway, lease=lease
+            )
+        return await send(
+            outgoing,
+            gateway=self._gateway,
+            lease=lease,
+            spread=random.random(),  # noqa: S311 - jitter
+        )
 
     async def _settle_outcomes(self) -> None:
         while True:

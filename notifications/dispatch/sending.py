@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from notifications.dispatch.claiming import Outgoing, settlement_of
 from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import (
     attempt_of,
     expired,
+    judge_doubt,
     judge_policy,
     retry_policy,
 )
@@ -20,6 +20,7 @@ from notifications.retry_policy import (
     ACCOUNT_REFUSED,
     RESUMED_AFTER_REFUSAL,
     SENT,
+    Attempt,
     NextStep,
     hold_back,
     next_step,
@@ -43,23 +44,28 @@ async def send(
     if len(work.route) > 1:
         gateway.want(work.route)
 
+    called_at = None
+
     def just_before() -> None:
+        nonlocal called_at
         call = gateway.account(work.provider).timeout
-        _check_time(outgoing, call=call, lease=lease)
+        check_time(outgoing, call=call, lease=lease)
+        called_at = outgoing.now()
 
     # The call may have gone out before an adapter with a bug fell over.
     result = Verdict.UNKNOWN.result(code="adapter_error")
     try:
-        with contained("adapter_failed", passing=(_TooLate,), provider=work.provider):
+        with contained("adapter_failed", passing=(TooLate,), provider=work.provider):
             result = await gateway.send(
                 outgoing.message,
                 alias=work.provider,
                 just_before=just_before,
                 leaves=bool(work.alternatives - health.resting),
             )
-    except _TooLate as late:
+    except TooLate as late:
         return settlement_of(work, late.step)
     adapter = gateway.account(work.provider).adapter if result.item else None
+    attempt = attempt_of(work, now=outgoing.now(), called_at=called_at)
     return Settlement(
         fence=work.fence,
         notification_id=work.begun.notification_id,
@@ -67,22 +73,29 @@ async def send(
         channel=work.channel,
         priority=work.priority,
         attempt=outgoing.message.attempt,
-        step=_step_after(result, outgoing, health=gateway.health(), spread=spread),
+        step=_step_after(
+            result, outgoing, attempt, health=gateway.health(), spread=spread
+        ),
         expires_at=work.begun.expires_at,
         provider=work.provider,
         is_probe=work.is_probe,
+        called_at=called_at,
         result=result,
         adapter=adapter if isinstance(adapter, LocalAdapter) else None,
     )
 
 
 def _step_after(
-    result: SendResult, outgoing: Outgoing, *, health: Health, spread: float
+    result: SendResult,
+    outgoing: Outgoing,
+    attempt: Attempt,
+    *,
+    health: Health,
+    spread: float,
 ) -> NextStep:
     if result.outcome is Outcome.ACCEPTED:
         return SENT
     work = outgoing.work
-    attempt = attempt_of(work, now=_now(outgoing))
     policy = retry_policy(work.begun.category)
     # A probe, or what failed as the breaker opened: the outage is no fault of its own,
     # and does not use up its time.
@@ -134,7 +147,7 @@ def _second_refusal(step: NextStep, work: Work) -> NextStep:
     return step
 
 
-class _TooLate(Exception):
+class TooLate(Exception):
     """Between the claim and the call, time ran out."""
 
     def __init__(self, step: NextStep) -> None:
@@ -142,26 +155,27 @@ class _TooLate(Exception):
         self.step = step
 
 
-def _check_time(outgoing: Outgoing, *, call: timedelta, lease: timedelta) -> None:
+def check_time(outgoing: Outgoing, *, call: timedelta, lease: timedelta) -> None:
     """Refuse the call if the message has expired, if quiet hours have begun, or if the
     claim would be over before the call surely is: another worker might be sending it
     by then."""
-    work, now = outgoing.work, _now(outgoing)
-    late = expired(work, now=now) or judge_policy(work, work.profile, now=now)
+    work, now = outgoing.work, outgoing.now()
+    late = expired(work, now=now)
+    if not work.begun.is_reconciling:
+        late = (
+            late
+            or judge_doubt(work, now=now)
+            or judge_policy(work, work.profile, now=now)
+        )
     if late is not None:
-        raise _TooLate(late)
+        raise TooLate(late)
     if now + call + MARGIN > work.begun.now + lease:
-        raise _TooLate(
+        raise TooLate(
             NextStep(
                 status=DeliveryStatus.PENDING,
                 reason="claim_running_out",
                 delay=timedelta(0),
                 counted=False,
+                reconcile_until=work.begun.reconcile_until,
             )
         )
-
-
-def _now(outgoing: Outgoing) -> datetime:
-    """Carry the claim's database time forward by the monotonic clock."""
-    elapsed = timedelta(seconds=time.monotonic() - outgoing.claimed_at)
-    return outgoing.work.begun.now + elapsed

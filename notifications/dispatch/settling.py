@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from notifications.retry_policy import ACCOUNT_REFUSED, NextStep
 from notifications.statuses import FINISHED, DeliveryStatus
 from notifications.transitions import Arrow, Fence
 from providers.account_faults import note_faulty, note_mended
-from providers.base import LocalAdapter, Outcome, SendResult
+from providers.base import Found, LocalAdapter, Outcome, SendResult
 from providers.channels import Channel
 from providers.registry import may_rest
 from tenants.categories import Priority
@@ -58,7 +58,11 @@ class Settlement:
     provider: str = ""
     # Whether the call was to see if a faulty account is mended.
     is_probe: bool = False
+    # When the provider was called.
+    called_at: datetime | None = None
     result: SendResult | None = None
+    # What was answered where it was looked up instead.
+    found: Found | None = None
     adapter: LocalAdapter | None = field(default=None, repr=False)
 
     @property
@@ -90,7 +94,9 @@ def settle(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
     counts = outbox.redate(cursor, [_redate(known) for known in unfinished])
     transitions.settle(cursor, [_arrow(known, counts) for known in won])
     _persist_items(cursor, won)
-    record_events(cursor, [_event(known, owned) for known in settlements])
+    record_events(
+        cursor, [event for known in settlements for event in _events(known, owned)]
+    )
     _learn_of_faults(cursor, settlements)
     _observe(settlements, owned)
 
@@ -106,7 +112,7 @@ def _redate(settlement: Settlement) -> outbox.Redate:
 
 def _arrow(settlement: Settlement, counts: dict[UUID, int]) -> Arrow:
     step, result = settlement.step, settlement.result
-    fence = settlement.fence
+    fence, answer = settlement.fence, settlement.result or settlement.found
     return Arrow(
         fence=fence,
         next_claim_count=counts.get(fence.delivery_id, fence.claim_count),
@@ -114,10 +120,13 @@ def _arrow(settlement: Settlement, counts: dict[UUID, int]) -> Arrow:
         counted=step.counted,
         unresolved=step.unresolved,
         provider=settlement.provider,
-        provider_message_id=result.provider_message_id if result else "",
+        provider_message_id=answer.provider_message_id if answer else "",
         reason=step.reason,
         code=result.code if result else "",
         retry_window=step.retry_window,
+        called_at=settlement.called_at,
+        uncovered=step.uncovered,
+        reconcile_until=step.reconcile_until,
     )
 
 
@@ -163,6 +172,18 @@ def _learn_of_faults(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
     )
 
 
+def _events(settlement: Settlement, owned: set[Fence]) -> Iterator[AuditRecord]:
+    """Tell of a look-up, and of where it led to unless that is to the next one."""
+    found, step = settlement.found, settlement.step
+    event = _event(settlement, owned)
+    if found is None or not found.is_called or settlement.fence not in owned:
+        yield event
+        return
+    yield replace(event, kind=EventKind.DELIVERY_LOOKED_UP)
+    if step.reconcile_until is None:
+        yield event
+
+
 def _event(settlement: Settlement, owned: set[Fence]) -> AuditRecord:
     step, result = settlement.step, settlement.result
     detail: dict[str, object] = {"channel": settlement.channel.key}
@@ -174,6 +195,8 @@ def _event(settlement: Settlement, owned: set[Fence]) -> AuditRecord:
         detail |= {"code": result.code} if result.code else {}
         if result.provider_message_id:
             detail["provider_message_id"] = result.provider_message_id
+    if settlement.found is not None:
+        detail |= _finding(settlement.found)
     if step.delay is not None:
         detail["retry_in_seconds"] = round(step.delay.total_seconds(), 3)
     if step.at is not None:
@@ -187,6 +210,16 @@ def _event(settlement: Settlement, owned: set[Fence]) -> AuditRecord:
         reason=step.reason,
         detail=detail,
     )
+
+
+def _finding(found: Found) -> dict[str, object]:
+    """No `outcome`: whoever counts attempts by it must not count look-ups."""
+    detail: dict[str, object] = {"finding": found.finding.value}
+    if found.code:
+        detail["code"] = found.code
+    if found.provider_message_id:
+        detail["provider_message_id"] = found.provider_message_id
+    return detail
 
 
 def _event_kind(settlement: Settlement, owned: set[Fence]) -> EventKind:

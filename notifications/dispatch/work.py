@@ -14,7 +14,7 @@ from notifications.transitions import Begun, BrokenInvariant, Fence
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
 from providers.account_faults import faulty_accounts, take_probes
-from providers.base import Adapter, LocalAdapter
+from providers.base import Adapter, LocalAdapter, SearchableAdapter
 from providers.channels import Channel
 from providers.gateway import Health
 from providers.registry import UnknownProvider, adapter_class
@@ -52,6 +52,11 @@ class Work:
     def is_local(self) -> bool:
         """Tell whether settle itself delivers it: then no outcome is ever unknown."""
         return self.adapter is not None and issubclass(self.adapter, LocalAdapter)
+
+    @property
+    def can_look_up(self) -> bool:
+        """Tell whether its provider can be asked what became of a call."""
+        return self.adapter is not None and issubclass(self.adapter, SearchableAdapter)
 
     @property
     def lane(self) -> Lane:
@@ -174,6 +179,9 @@ class Choice:
         have succeeded, and no second one where a single probe is needed."""
         if begun.maybe_sent and begun.provider in route:
             return begun.provider
+        # Asked about it, even if nothing is sent by it any more.
+        if begun.is_reconciling and begun.provider:
+            return begun.provider
         after = begun.provider if begun.attempt_count else ""
         return choose(route, after=after, resting=self._resting, faulty=self._held)
 
@@ -212,8 +220,10 @@ def _work(
         provider=provider,
         route=route,
         alternatives=choice.alternatives(begun, route) - {provider},
-        is_account_faulty=provider in choice.faulty,
-        is_probe=choice.take_probe(provider) and provider in choice.faulty,
+        is_account_faulty=provider in choice.faulty and not begun.is_reconciling,
+        is_probe=not begun.is_reconciling
+        and choice.take_probe(provider)
+        and provider in choice.faulty,
         adapter=_adapter(provider),
         sealed_content=sealed,
     )

@@ -30,7 +30,7 @@ class FcmAdapter(HttpAdapter):
     """
 
     channels = frozenset({Channel.PUSH})
-    accepts_idempotency_key = False
+    idempotency_window = None
 
     def __init__(
         self,

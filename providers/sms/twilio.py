@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
 
 from aiohttp import encode_basic_auth
 from django.core.exceptions import ImproperlyConfigured
 from yarl import URL
 
 from foundation.ids import public_id
-from providers.base import OutboundMessage, SendResult, Verdict
+from providers.base import (
+    Finding,
+    Found,
+    OutboundMessage,
+    SearchableAdapter,
+    SendResult,
+    Verdict,
+    cannot_tell,
+)
 from providers.channels import Channel
 from providers.http import (
     HttpAdapter,
@@ -32,15 +42,23 @@ _SENDER = re.compile(
 )
 
 
-class TwilioAdapter(HttpAdapter):
+# Of the longest texts as many as an answer may hold.
+_PAGE_SIZE = "20"
+# Twilio writes whole seconds of its own clock.
+_CLOCK_SKEW = timedelta(seconds=2)
+
+
+class TwilioAdapter(HttpAdapter, SearchableAdapter):
     """Speaks for one Twilio account; the sender is a number, a name or an MG… SID.
 
     Twilio has no idempotency key and takes no metadata: the delivery id travels in the
-    address of the status callback, if there is one.
+    address of the status callback, if there is one. A message is looked up by its
+    number, its date and its text; two of the same text cannot be told apart.
     """
 
     channels = frozenset({Channel.SMS})
-    accepts_idempotency_key = False
+    idempotency_window = None
+    seconds_until_listed = 120.0
 
     def __init__(
         self,
@@ -92,6 +110,60 @@ class TwilioAdapter(HttpAdapter):
             code=str(known or f"http_{answer.status}"),
             retry_after=answer.retry_after,
         )
+
+    async def find(self, message: OutboundMessage, *, since: datetime) -> Found:
+        """List what went to the number since then, and compare the text."""
+        # A day of margin: the list knows days, and filters by when it was sent.
+        first_day = (since - timedelta(days=1)).astimezone(UTC).date()
+        query = encode_form(
+            {
+                "To": message.address,
+                "DateSent>": first_day.isoformat(),
+                "PageSize": _PAGE_SIZE,
+            }
+        ).decode()
+        answer = await self.exchange(
+            HttpRequest(
+                url=f"{self._url}?{query}",
+                headers={"Authorization": self._headers["Authorization"]},
+                method="GET",
+            )
+        )
+        if isinstance(answer, SendResult):
+            return cannot_tell(answer)
+        if answer.status != 200:
+            return cannot_tell(self.classify(answer))
+        text = message.parts.get("text", "")
+        return _search(answer.json_object(), text=text, since=since - _CLOCK_SKEW)
+
+
+def _search(page: dict[str, Any], *, text: str, since: datetime) -> Found:
+    """Find our text among the messages of a page; what is not on a page that is whole
+    and readable is nowhere."""
+    listed = page.get("messages")
+    if not isinstance(listed, list):
+        return cannot_tell(Verdict.UNKNOWN.result(code="list_unreadable"))
+    is_conclusive = page.get("next_page_uri", "") is None
+    for each in listed:
+        created_at = _moment(each.get("date_created"))
+        if not str(each.get("direction")).startswith("outbound"):
+            continue
+        if created_at is not None and created_at < since:
+            continue
+        body, sid = each.get("body"), each.get("sid")
+        if body == text and created_at is not None and isinstance(sid, str):
+            return Found(finding=Finding.FOUND, provider_message_id=sid)
+        # A text that Twilio was told to forget might have been ours.
+        is_conclusive = is_conclusive and bool(body) and created_at is not None
+    return Found(finding=Finding.NOT_FOUND) if is_conclusive else cannot_tell()
+
+
+def _moment(text: object) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(str(text))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _check_account(*, account_sid: str, key_sid: str, auth_token: str) -> None:

@@ -1,6 +1,6 @@
 """Cut out of the vendors' documents what the stubs are judged by.
 
-    python tests/data/extract.py twilio_create_message twilio_api_v2010.json
+    python tests/data/extract.py twilio_messages twilio_api_v2010.json
     python tests/data/extract.py fcm_send fcm.v1.json
 
 writes the extract beside this file; --check compares it with what lies there. All of
@@ -35,7 +35,7 @@ class Extract:
 
 _MESSAGES = ("paths", "/2010-04-01/Accounts/{AccountSid}/Messages.json")
 EXTRACTS = {
-    "twilio_create_message": Extract(
+    "twilio_messages": Extract(
         source=(
             "spec/json/twilio_api_v2010.json of github.com/twilio/twilio-oai at commit"
             " d50069b (2026-04-14)"
@@ -43,7 +43,7 @@ EXTRACTS = {
         sha256="99cae87a6bb1725f71363364cbd30282a13140374b2d5f9bdd5bdfa5d4c8a6d7",
         places=(
             *[("openapi",), ("info",), ("components", "securitySchemes")],
-            *[(*_MESSAGES, "servers"), (*_MESSAGES, "post")],
+            *[(*_MESSAGES, each) for each in ("servers", "post", "get")],
         ),
         place_of=lambda reference: tuple(reference.removeprefix("#/").split("/")),
     ),

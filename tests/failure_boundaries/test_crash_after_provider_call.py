@@ -71,6 +71,10 @@ def test_without_the_providers_memory_the_unknown_policy_decides(
 
     with provider_settings(sandbox=FORGETFUL):
         consume()
+        (delivery,) = deliveries(notification_id)
+        assert (delivery["status"], delivery["reason"]) == ("pending", "reconciling")
+        clock.advance(timedelta(minutes=5))
+        consume()
 
     (delivery,) = deliveries(notification_id)
     assert delivery["status"] == status

@@ -45,6 +45,8 @@ def called(settings):
             "RATE": RATE,
             "TIMEOUT": 5.0,
             "PATIENCE": 0.3,
+            # It remembers our keys for longer than it is away.
+            "IDEMPOTENCY_WINDOW": 48 * 3600,
             "BREAKER": {
                 "recovery": timedelta(seconds=0.05),
                 "longest_recovery": timedelta(seconds=0.2),

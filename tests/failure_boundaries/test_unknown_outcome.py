@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from tests.acme import deliveries, events, provider_settings
+from tests.acme import deliveries, events, provider_settings, query
 from tests.stubs.http import HttpStub
 from tests.stubs.server import Close, Hang
 from tests.stubs.smtp import SmtpStub
 
-BACK_OFF = timedelta(minutes=15)
+RECONCILED = timedelta(minutes=5, seconds=1)
 
 
 def smtp(stub: SmtpStub) -> dict[str, object]:
@@ -51,17 +51,21 @@ def test_a_connection_lost_behind_the_final_dot_is_unknown_and_retried_as_the_sa
         consume()
         (delivery,) = deliveries(notification_id)
         assert delivery["status"] == "pending"
-        assert delivery["reason"] == "outcome_unknown"
+        assert delivery["reason"] == "reconciling"
         assert delivery["maybe_sent"]
 
-        clock.advance(BACK_OFF)
+        clock.advance(RECONCILED)
         consume()
 
         first, second = stub.received
         assert first.parsed["Message-ID"] == second.parsed["Message-ID"]
     (delivery,) = deliveries(notification_id)
     assert (delivery["status"], delivery["attempt_count"]) == ("sent", 2)
-    assert events(notification_id)[1:] == ["delivery.retried", "delivery.sent"]
+    assert events(notification_id)[1:] == [
+        "delivery.retried",
+        "delivery.snoozed",
+        "delivery.sent",
+    ]
 
 
 def test_a_second_unknown_parks_and_is_never_called_failed(api, consume, clock, routed):
@@ -71,14 +75,48 @@ def test_a_second_unknown_parks_and_is_never_called_failed(api, consume, clock, 
         notification_id = api.accept()
         for _ in range(4):
             consume()
-            clock.advance(BACK_OFF)
+            clock.advance(RECONCILED)
 
         assert len(stub.received) == 2
     (delivery,) = deliveries(notification_id)
     assert (delivery["status"], delivery["reason"]) == ("parked", "outcome_unknown")
 
 
-def test_silence_after_the_request_is_unknown_and_a_paid_sms_parks(
+@pytest.mark.parametrize(("policy", "calls"), [("park", 1), ("retry", 2)])
+def test_an_account_may_have_a_policy_of_its_own(api, consume, routed, policy, calls):
+    routed(email="smtp")
+    with SmtpStub() as stub:
+        entry = {**smtp(stub), "UNKNOWN": {"transactional": policy}}
+        with provider_settings(smtp=entry):
+            stub.always("dot", Close())
+            notification_id = api.accept()
+            consume()
+
+        assert len(stub.received) == calls
+    (delivery,) = deliveries(notification_id)
+    assert (delivery["status"], delivery["reason"]) == ("parked", "outcome_unknown")
+
+
+@pytest.mark.parametrize(("policy", "status"), [("park", "parked"), ("retry", "sent")])
+def test_a_take_over_obeys_the_policy_of_the_account(api, consume, policy, status):
+    notification_id = api.accept()
+    # As a worker leaves it that claims it and vanishes.
+    query("UPDATE delivery SET status = 'sending', claim_count = 1 RETURNING 1")
+    query("UPDATE outbox SET claim_count = 1, due_at = app_now() RETURNING 1")
+    forgetful = {
+        "BACKEND": "providers.sandbox.ForgetfulSandboxAdapter",
+        "UNKNOWN": {"transactional": policy},
+    }
+
+    with provider_settings(sandbox=forgetful):
+        consume()
+
+    (delivery,) = deliveries(notification_id)
+    assert (delivery["status"], delivery["maybe_sent"]) == (status, True)
+    assert events(notification_id)[1] == "delivery.attempt_lost"
+
+
+def test_silence_after_the_request_is_unknown_and_safe_to_repeat_within_the_window(
     api, consume, routed
 ):
     routed(sms="http")
@@ -89,7 +127,7 @@ def test_silence_after_the_request_is_unknown_and_a_paid_sms_parks(
 
         assert len(stub.calls) == 1
     (delivery,) = deliveries(notification_id)
-    assert delivery["status"] in {"parked", "pending"}
+    assert (delivery["status"], delivery["reason"]) == ("pending", "outcome_unknown")
     assert delivery["maybe_sent"]
 
 

@@ -147,7 +147,8 @@ def test_an_adapter_without_an_answer_leaves_an_unknown_outcome(api, consume):
         consume()
 
     (sms,) = deliveries(notification_id)
-    assert (sms["status"], sms["code"]) == ("parked", "adapter_error")
+    assert (sms["reason"], sms["code"]) == ("reconciling", "adapter_error")
+    assert sms["maybe_sent"]
 
 
 def test_what_is_long_overdue_is_found_behind_a_claim_that_was_undone(api, consume):

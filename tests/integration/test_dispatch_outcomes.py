@@ -157,7 +157,8 @@ def test_a_bug_in_an_adapter_is_an_unknown_outcome(api, consume):
         consume()
 
     sms, in_app = deliveries(notification_id)
-    assert (sms["status"], sms["code"]) == ("parked", "adapter_error")
+    assert (sms["reason"], sms["code"]) == ("reconciling", "adapter_error")
+    assert sms["maybe_sent"]
     assert in_app["status"] == "sent"
 
 

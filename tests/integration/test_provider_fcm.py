@@ -102,7 +102,7 @@ def test_second_copy_takes_the_place_of_the_first(stub):
     send(stub, message, message)
 
     first, second = (message_in(call) for call in stub.sent)
-    assert not FcmAdapter.accepts_idempotency_key
+    assert FcmAdapter.idempotency_window is None
     assert first == second
     assert first["android"] == {"notification": {"tag": delivery}}
     assert first["apns"]["headers"] == {"apns-collapse-id": delivery}

@@ -93,6 +93,26 @@ def test_only_what_is_still_as_it_was_seen_is_cancelled():
     assert delivery_of(delivery_id)["status"] == S.PENDING
 
 
+@pytest.mark.parametrize(
+    ("maybe_sent", "is_confirmed", "unknown_count"),
+    [(True, True, 1), (True, False, 0), (False, True, 0)],
+)
+def test_a_person_who_replays_what_may_have_been_sent_has_decided(
+    maybe_sent, is_confirmed, unknown_count
+):
+    delivery_id = insert(
+        Row(status=S.PARKED, claim_count=OWN, maybe_sent=maybe_sent)
+    ).delivery_id
+    revival = transitions.Revival(
+        delivery_id, timedelta(hours=1), is_confirmed=is_confirmed
+    )
+
+    with server_cursor() as cursor:
+        transitions.revive(cursor, [revival])
+
+    assert delivery_of(delivery_id)["unknown_count"] == unknown_count
+
+
 @pytest.mark.parametrize("stale", [OWN - 1, OWN + 1])
 def test_a_stale_fence_settles_nothing(stale):
     delivery_id = at(S.SENDING)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
+from datetime import date
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from jsonschema import FormatChecker
 from openapi_schema_validator import OAS30Validator
@@ -15,22 +16,45 @@ from openapi_schema_validator import OAS30Validator
 from tests.data.extract import read_extract
 from tests.stubs.http import HttpCall
 
-DOCUMENT = read_extract("twilio_create_message")
+DOCUMENT = read_extract("twilio_messages")
 ((PATH, _ITEM),) = DOCUMENT["paths"].items()
 SERVER: str = _ITEM["servers"][0]["url"]
 OPERATION: dict[str, Any] = _ITEM["post"]
+LIST: dict[str, Any] = _ITEM["get"]
+_ANSWER = LIST["responses"]["200"]["content"]["application/json"]
+PAGE: dict[str, Any] = _ANSWER["schema"]
+PAGE_EXAMPLES = [each["value"] for each in _ANSWER["examples"].values()]
+# Its own examples have paths where it says URI.
+_PATHS: dict[str, Any] = {
+    name: {**schema, "format": "path"}
+    for name, schema in PAGE["properties"].items()
+    if schema.get("format") == "uri"
+}
+_QUERY = {each["name"]: each["schema"] for each in LIST["parameters"][1:]}
 ((CONTENT_TYPE, _CONTENT),) = OPERATION["requestBody"]["content"].items()
 FORM: dict[str, Any] = _CONTENT["schema"]
 MESSAGE: dict[str, Any] = DOCUMENT["components"]["schemas"]["api.v2010.account.message"]
 
 
 def judge_request(call: HttpCall) -> None:
-    """Raise AssertionError unless this is the documented way to create a message."""
+    """Raise AssertionError unless this is the documented way to create a message, or
+    to list messages."""
     before, after = PATH.split("{AccountSid}")
-    assert (call.method, call.path[: len(before)]) == ("POST", before), call
-    assert call.path.endswith(after), call.path
-    _judge(call.path[len(before) : -len(after)], OPERATION["parameters"][0]["schema"])
+    path, _, query = call.path.partition("?")
+    assert call.method in {"POST", "GET"}, call
+    assert path.startswith(before), path
+    assert path.endswith(after), path
+    _judge(path[len(before) : -len(after)], OPERATION["parameters"][0]["schema"])
+    _judge_credentials(call)
+    if call.method == "GET":
+        judge_query(dict(parse_qsl(query, strict_parsing=True)))
+        return
+    assert not query, query
     assert call.headers.get("content-type") == CONTENT_TYPE, call.headers
+    judge_form(call.form)
+
+
+def _judge_credentials(call: HttpCall) -> None:
     scheme, _, credentials = call.headers.get("authorization", "").partition(" ")
     (security,) = OPERATION["security"][0]
     wanted = DOCUMENT["components"]["securitySchemes"][security]["scheme"]
@@ -38,7 +62,25 @@ def judge_request(call: HttpCall) -> None:
     user, _, password = b64decode(credentials, validate=True).decode().partition(":")
     assert user, "no user"
     assert password, "no password"
-    judge_form(call.form)
+
+
+def judge_query(query: dict[str, str]) -> None:
+    """Raise AssertionError unless all parameters of a list are documented so."""
+    assert query.keys() <= _QUERY.keys(), f"unknown: {query.keys() - _QUERY.keys()}"
+    for name, text in query.items():
+        _judge(_typed(text, _QUERY[name]), _QUERY[name])
+        # What the document says in words: dates, in GMT.
+        if name.startswith("DateSent"):
+            date.fromisoformat(text)
+
+
+def judge_page(page: dict[str, Any]) -> None:
+    """Raise AssertionError unless this is a whole page as it is documented."""
+    documented = PAGE["properties"].keys()
+    assert page.keys() == documented, f"{page.keys() ^ documented}"
+    _judge(page, {**PAGE, "properties": {**PAGE["properties"], **_PATHS}})
+    for message in page["messages"]:
+        judge_created(message)
 
 
 def judge_form(form: dict[str, str]) -> None:

@@ -7,11 +7,20 @@ from datetime import timedelta
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from providers.channels import Channel
 from providers.checks import check_providers, check_routes, check_test_provider
 from providers.email.smtp import SmtpAdapter, parse_url
 from providers.email.smtp_connection import Endpoint
 from providers.http import HttpAdapter
-from providers.registry import UnknownProvider, account, adapter_class
+from providers.registry import (
+    UnknownProvider,
+    account,
+    adapter_class,
+    idempotency_window,
+    unknown_policy,
+)
+from providers.unknown_policy import UnknownPolicy
+from tenants.categories import Category
 
 ROUTES = {"email": "own", "sms": "own", "push": "own", "in_app": "all"}
 HTTP = {
@@ -72,12 +81,58 @@ def test_unknown_alias_is_a_configuration_error_and_a_key_error(settings):
         ({**HTTP, "TENANT_RATE": -1.0}, "providers.E007"),
         ({**HTTP, "RATE": None, "SENDER_RATE": 5.0}, "providers.E007"),
         ({**HTTP, "RATE": None, "PREFIX_RATES": {"+84": 5.0}}, "providers.E007"),
+        ({**HTTP, "UNKNOWN": {"otp": "resend"}}, "providers.E009"),
+        ({**HTTP, "UNKNOWN": {"invoices": "park"}}, "providers.E009"),
+        ({**HTTP, "UNKNOWN": "park"}, "providers.E009"),
+        ({**HTTP, "IDEMPOTENCY_WINDOW": "a day"}, "providers.E009"),
+        ({**HTTP, "IDEMPOTENCY_WINDOW": -1}, "providers.E009"),
     ],
 )
 def test_wrong_account_is_found_at_start(settings, entry, code):
     settings.PROVIDERS = {"own": entry}
 
     assert [message.id for message in check_providers()] == [code]
+
+
+def test_error_about_unknown_outcomes_names_the_field(settings):
+    settings.PROVIDERS = {"own": {**HTTP, "UNKNOWN": {"otp": "resend"}}}
+
+    (message,) = check_providers()
+
+    assert "UNKNOWN['otp']" in message.msg
+    assert "reconcile, retry, park" in str(message.hint)
+
+
+def test_account_chooses_what_an_unknown_outcome_leads_to(settings):
+    settings.PROVIDERS = {"own": {**HTTP, "UNKNOWN": {"otp": "park"}}}
+
+    def chosen(category):
+        return unknown_policy("own", category=category, channel=Channel.SMS)
+
+    assert chosen(Category.OTP) is UnknownPolicy.PARK
+    assert chosen(Category.TRANSACTIONAL) is UnknownPolicy.RECONCILE
+
+
+@pytest.mark.parametrize(
+    ("entry", "window"),
+    [
+        ({}, timedelta(hours=24)),
+        ({"IDEMPOTENCY_WINDOW": 840}, timedelta(minutes=14)),
+        ({"IDEMPOTENCY_WINDOW": 0}, timedelta(0)),
+    ],
+)
+def test_account_may_narrow_the_window_of_its_adapter(settings, entry, window):
+    settings.PROVIDERS = {"own": {**HTTP, **entry}}
+
+    assert idempotency_window("own") == window
+
+
+def test_provider_without_a_key_has_no_window(settings):
+    settings.PROVIDERS = {
+        "own": {"BACKEND": "providers.sandbox.ForgetfulSandboxAdapter"}
+    }
+
+    assert idempotency_window("own") == timedelta(0)
 
 
 def test_accounts_of_one_quota_must_agree_on_its_rate(settings):

@@ -13,14 +13,14 @@ from notifications.retry_policy import (
     Attempt,
     NextStep,
     RetryPolicy,
-    UnknownPolicy,
+    after_reconciling,
     defer,
     next_step,
-    unknown_policy,
 )
 from notifications.statuses import DeliveryStatus
 from providers.base import Outcome, Scope, SendResult
 from providers.channels import Channel
+from providers.unknown_policy import UnknownPolicy, default_policy
 from tenants.categories import Category
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -40,8 +40,9 @@ def attempt(**changes):
         "category": Category.TRANSACTIONAL,
         "channel": Channel.EMAIL,
         "number": 1,
-        "maybe_sent": False,
-        "retry_is_safe": False,
+        "covered_for": timedelta(0),
+        "unknown_policy": UnknownPolicy.RETRY,
+        "unknown_count": 0,
         "now": NOW,
         "retry_until": NOW + timedelta(hours=24),
         "expires_at": None,
@@ -130,43 +131,104 @@ def test_a_fault_of_the_account_parks_and_counts_nothing():
     assert (after.status, after.counted) == (DeliveryStatus.PARKED, False)
 
 
-def test_an_unknown_outcome_is_never_called_failed():
-    """O-REL-2"""
+@pytest.mark.parametrize("unknown_policy", UnknownPolicy)
+@pytest.mark.parametrize("unknown_count", [0, 1])
+@pytest.mark.parametrize("number", [1, 6])
+def test_an_unknown_outcome_is_never_called_failed(
+    unknown_policy, unknown_count, number
+):
+    """O-REL-2; not even with the last attempt."""
     for category in Category:
         for channel in Channel:
-            after = step(UNKNOWN, category=category, channel=channel)
-            assert after.status in {DeliveryStatus.PENDING, DeliveryStatus.PARKED}
+            facts = {
+                "category": category,
+                "channel": channel,
+                "unknown_policy": unknown_policy,
+                "number": number,
+            }
+            after = step(UNKNOWN, unknown_count=unknown_count, **facts)
+            end = after_reconciling(
+                attempt(unknown_count=unknown_count + 1, **facts), policy=SEED
+            )
+            for each in (after, end):
+                assert each.status in {DeliveryStatus.PENDING, DeliveryStatus.PARKED}
             assert after.unresolved
 
 
-def test_a_second_unknown_parks_where_a_retry_is_not_safe():
-    after = step(UNKNOWN, category=Category.OTP, number=2, maybe_sent=True)
+def test_an_unknown_is_retried_at_once_and_a_second_one_parks():
+    first, second = step(UNKNOWN), step(UNKNOWN, number=2, unknown_count=1)
 
-    assert after.status is DeliveryStatus.PARKED
-
-
-def test_a_second_unknown_is_retried_where_the_provider_knows_our_key():
-    after = step(UNKNOWN, number=2, maybe_sent=True, retry_is_safe=True)
-
-    assert after.status is DeliveryStatus.PENDING
+    assert (first.status, first.delay) == (DeliveryStatus.PENDING, timedelta(0))
+    assert first.uncovered
+    assert (second.status, second.reason) == (DeliveryStatus.PARKED, "outcome_unknown")
 
 
 @pytest.mark.parametrize(
-    ("category", "channel", "safe", "choice"),
+    ("covered_for", "status"),
     [
-        (Category.OTP, Channel.SMS, False, UnknownPolicy.RETRY),
-        (Category.TRANSACTIONAL, Channel.EMAIL, False, UnknownPolicy.RETRY),
-        (Category.TRANSACTIONAL, Channel.PUSH, False, UnknownPolicy.RETRY),
-        (Category.TRANSACTIONAL, Channel.SMS, False, UnknownPolicy.PARK),
-        (Category.TRANSACTIONAL, Channel.SMS, True, UnknownPolicy.RETRY),
-        (Category.MARKETING, Channel.EMAIL, False, UnknownPolicy.PARK),
-        (Category.MARKETING, Channel.EMAIL, True, UnknownPolicy.RETRY),
+        (timedelta(seconds=2, milliseconds=1), DeliveryStatus.PENDING),
+        (timedelta(seconds=2), DeliveryStatus.PARKED),
+        (timedelta(0), DeliveryStatus.PARKED),
     ],
 )
-def test_what_an_unknown_outcome_leads_to(category, channel, safe, choice):
-    assert (
-        unknown_policy(category=category, channel=channel, retry_is_safe=safe) is choice
+def test_a_key_is_relied_on_while_the_retry_comes_within_its_window(
+    covered_for, status
+):
+    after = step(
+        UNKNOWN,
+        number=2,
+        unknown_policy=UnknownPolicy.PARK,
+        covered_for=covered_for,
     )
+
+    assert after.status is status
+    assert after.uncovered is (status is DeliveryStatus.PARKED)
+
+
+def test_what_is_reconciled_waits_five_minutes_and_not_beyond_its_expiry():
+    facts = {"unknown_policy": UnknownPolicy.RECONCILE}
+    after = step(UNKNOWN, **facts)
+    sooner = step(UNKNOWN, expires_at=NOW + timedelta(minutes=1), **facts)
+
+    assert (after.status, after.reason) == (DeliveryStatus.PENDING, "reconciling")
+    assert after.delay == timedelta(minutes=5)
+    assert after.reconcile_until == NOW + timedelta(minutes=5)
+    assert sooner.delay == timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("category", "channel", "unknown_count", "status"),
+    [
+        (Category.TRANSACTIONAL, Channel.EMAIL, 1, DeliveryStatus.PENDING),
+        (Category.TRANSACTIONAL, Channel.PUSH, 1, DeliveryStatus.PENDING),
+        (Category.TRANSACTIONAL, Channel.SMS, 1, DeliveryStatus.PARKED),
+        (Category.TRANSACTIONAL, Channel.EMAIL, 2, DeliveryStatus.PARKED),
+        (Category.OTP, Channel.EMAIL, 1, DeliveryStatus.PENDING),
+        (Category.MARKETING, Channel.EMAIL, 1, DeliveryStatus.PARKED),
+    ],
+)
+def test_what_the_end_of_reconciling_leads_to(category, channel, unknown_count, status):
+    facts = {"category": category, "channel": channel, "unknown_count": unknown_count}
+    end = after_reconciling(attempt(**facts), policy=SEED)
+
+    assert (end.status, end.reason) == (status, "outcome_unknown")
+    assert not end.counted
+
+
+@pytest.mark.parametrize(
+    ("category", "channel", "policy"),
+    [
+        (Category.OTP, Channel.SMS, UnknownPolicy.RETRY),
+        (Category.OTP, Channel.EMAIL, UnknownPolicy.RETRY),
+        (Category.TRANSACTIONAL, Channel.EMAIL, UnknownPolicy.RECONCILE),
+        (Category.TRANSACTIONAL, Channel.PUSH, UnknownPolicy.RECONCILE),
+        (Category.TRANSACTIONAL, Channel.SMS, UnknownPolicy.RECONCILE),
+        (Category.MARKETING, Channel.SMS, UnknownPolicy.PARK),
+        (Category.MARKETING, Channel.EMAIL, UnknownPolicy.PARK),
+    ],
+)
+def test_default_policy_for_unknown_outcomes(category, channel, policy):
+    assert default_policy(category=category, channel=channel) is policy
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,20 @@ def test_examples_of_twilio_itself_pass_the_judge():
         twilio_document.judge_created(example["value"])
 
 
+def test_pages_of_twilio_itself_pass_the_judge():
+    assert len(twilio_document.PAGE_EXAMPLES) > 3
+    for example in twilio_document.PAGE_EXAMPLES:
+        twilio_document.judge_page(example)
+
+
+@pytest.mark.parametrize(
+    "query", [{"Body": "Hello."}, {"PageSize": "1001"}, {"DateSent>": "yesterday"}]
+)
+def test_list_that_twilio_does_not_document_is_refused(query):
+    with pytest.raises((AssertionError, ValueError)):
+        twilio_document.judge_query(query)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -18,7 +18,8 @@ WITH finished AS (
   UPDATE delivery d
      SET status = 'sent', attempt_count = d.attempt_count + 1,
          provider = %(provider)s, provider_message_id = %(message_id)s, reason = '',
-         code = '', updated_at = app_now(), finished_at = app_now()
+         code = '', updated_at = app_now(), finished_at = app_now(),
+         called_at = coalesce(d.called_at, %(called_at)s)
     FROM finished
    WHERE d.id = %(id)s AND d.status = 'sending' AND d.claim_count = %(claim_count)s
   RETURNING d.id
@@ -43,6 +44,7 @@ def settle_parameters(settlement: Settlement) -> dict[str, Any]:
         "tenant_id": settlement.tenant_id,
         "actor": ACTOR,
         "notification_id": settlement.notification_id,
+        "called_at": settlement.called_at,
         "detail": orjson.dumps(_detail(settlement)).decode(),
     }
 
