@@ -23,6 +23,7 @@ from config.problem_kinds import (
     ProblemKind,
     kind_of,
 )
+from notifications.acceptance.sms_rules import NumberLimited
 from tenants.answers import rate_headers
 from tenants.daily_quotas import DailyQuotaExceeded
 from tenants.request_rate.rate import RateLimited
@@ -113,7 +114,7 @@ def _headers(error: Exception) -> dict[str, str]:
             return {"Retry-After": str(vars(error)["wait"] or 1)}
         case RateLimited():
             return rate_headers(error.standing)
-        case DailyQuotaExceeded():
+        case DailyQuotaExceeded() | NumberLimited():
             return {"Retry-After": str(error.retry_after)}
     return {}
 

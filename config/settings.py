@@ -245,6 +245,21 @@ TENANT_RATE = env.int("TENANT_RATE", default=500)
 # How many web processes share a tenant's rate, while Valkey is away.
 EXPECTED_WEB_PROCESSES = env.int("EXPECTED_WEB_PROCESSES", default=2)
 
+# Where tenants without a home country may send text messages: countries, or * for all.
+SMS_COUNTRIES = env.str("SMS_COUNTRIES", default="*")
+# How many text messages of a tenant one number may get; 0: as many as it likes.
+SMS_OTPS_IN_TEN_MINUTES = env.int("SMS_OTPS_IN_TEN_MINUTES", default=5)
+SMS_OTPS_A_DAY = env.int("SMS_OTPS_A_DAY", default=20)
+SMS_MARKETING_A_DAY = env.int("SMS_MARKETING_A_DAY", default=3)
+SMS_A_DAY = env.int("SMS_A_DAY", default=50)
+# How many OTPs of a tenant numbers of the same first digits may get in ten minutes
+# before staff are told, and before they are refused; 0: never.
+SMS_PREFIX_ALARM = env.int("SMS_PREFIX_ALARM", default=50)
+SMS_PREFIX_LIMIT = env.int("SMS_PREFIX_LIMIT", default=100)
+SMS_PREFIX_DIGITS = env.int("SMS_PREFIX_DIGITS", default=8)
+# What a segment of a text message costs by country; * is every other.
+SMS_PRICES: dict[str, float | str] = env.json("SMS_PRICES", default={"*": "0.1"})
+
 # -- Delivery -----------------------------------------------------------------
 
 DELIVERY_TRANSPORTS = {

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from django.conf import settings
 from django.db import transaction
 
 from audit.events import AuditRecord, EventKind
@@ -38,7 +39,10 @@ from notifications.transitions import (
     note_provider,
 )
 from notifications.transport.base import Room, Transport
+from preferences.contact import UnusableAddress
+from preferences.destinations import find_destination
 from providers.base import OutboundMessage
+from providers.channels import Channel
 from providers.gateway import Health
 from templates.rendering import RenderFailed, render
 
@@ -203,6 +207,18 @@ def settlement_of(work: Work, step: NextStep) -> Settlement:
     )
 
 
+def _check_destination(work: Work, address: str) -> None:
+    """Obey the rules on countries and kinds of numbers as they are now."""
+    if work.channel is not Channel.SMS or work.is_test:
+        return
+    try:
+        find_destination(
+            address, countries=work.sms_countries, digits=settings.SMS_PREFIX_DIGITS
+        )
+    except UnusableAddress as unusable:
+        raise Unsendable(suppressed(unusable.reason)) from unusable
+
+
 def _message(work: Work) -> OutboundMessage:
     """Unseal and render; raise Unsendable with what is to become of it instead."""
     begun = work.begun
@@ -215,6 +231,7 @@ def _message(work: Work) -> OutboundMessage:
         ) from broken
     if address is None:
         raise Unsendable(suppressed("address_gone"))
+    _check_destination(work, address)
     if variables is None:
         raise Unsendable(suppressed("content_erased"))
     try:

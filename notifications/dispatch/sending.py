@@ -6,6 +6,8 @@ import time
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from django.conf import settings
+
 from notifications.dispatch.claiming import Outgoing, settlement_of
 from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import (
@@ -25,9 +27,12 @@ from notifications.retry_policy import (
     next_step,
 )
 from notifications.statuses import DeliveryStatus
+from preferences.contact import UnusableAddress
+from preferences.destinations import find_destination
 from providers.base import LocalAdapter, Outcome, Scope, SendResult, Verdict
 from providers.gateway import Gateway, Health
 from providers.open_account import BREAKER_OPEN
+from tenants.pumping_alarms import Suspicion
 
 # Two processes' clocks never agree to the microsecond: what is this close to the end
 # of its lease is left to whoever takes it over.
@@ -73,6 +78,24 @@ async def send(
         is_probe=work.is_probe,
         result=result,
         adapter=adapter if isinstance(adapter, LocalAdapter) else None,
+        suspicion=_suspicion(outgoing) if result.is_pumping_block else None,
+    )
+
+
+def _suspicion(outgoing: Outgoing) -> Suspicion | None:
+    """Say where the number begins that the provider takes for pumped."""
+    message = outgoing.message
+    try:
+        found = find_destination(
+            message.address, countries=None, digits=settings.SMS_PREFIX_DIGITS
+        )
+    except UnusableAddress:
+        return None
+    return Suspicion(
+        tenant_id=message.tenant_id,
+        country=found.country,
+        prefix=found.prefix,
+        blocked=1,
     )
 
 

@@ -29,6 +29,8 @@ from providers.base import LocalAdapter, Outcome, SendResult
 from providers.channels import Channel
 from providers.registry import may_rest
 from tenants.categories import Priority
+from tenants.pumping_alarms import Suspicion
+from tenants.pumping_alarms import note as note_pumping
 
 ACTOR = "worker"
 
@@ -60,6 +62,8 @@ class Settlement:
     is_probe: bool = False
     result: SendResult | None = None
     adapter: LocalAdapter | None = field(default=None, repr=False)
+    # Whom the provider takes for pumped.
+    suspicion: Suspicion | None = None
 
     @property
     def lane(self) -> Lane:
@@ -92,6 +96,7 @@ def settle(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
     _persist_items(cursor, won)
     record_events(cursor, [_event(known, owned) for known in settlements])
     _learn_of_faults(cursor, settlements)
+    note_pumping(cursor, [known.suspicion for known in settlements if known.suspicion])
     _observe(settlements, owned)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from aiohttp import encode_basic_auth
@@ -19,7 +20,12 @@ from providers.http import (
     check_endpoint,
     encode_form,
 )
-from providers.sms.twilio_codes import verdict_of
+from providers.sms.twilio_codes import (
+    CODES,
+    PUMPING_BLOCK,
+    PUMPING_BLOCK_LASTS,
+    verdict_of,
+)
 
 _LONGEST_VALIDITY = 36_000
 _ACCOUNT_SID = re.compile(r"AC[0-9a-fA-F]{32}")
@@ -88,10 +94,14 @@ class TwilioAdapter(HttpAdapter):
             code=known,
             by_pool="MessagingServiceSid" in self._sender,
         )
-        return verdict.result(
+        result = verdict.result(
             code=str(known or f"http_{answer.status}"),
             retry_after=answer.retry_after,
         )
+        if known == PUMPING_BLOCK and verdict is CODES[PUMPING_BLOCK]:
+            wait = answer.retry_after or PUMPING_BLOCK_LASTS
+            return replace(result, is_pumping_block=True, retry_after=wait)
+        return result
 
 
 def _check_account(*, account_sid: str, key_sid: str, auth_token: str) -> None:

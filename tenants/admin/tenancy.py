@@ -16,7 +16,7 @@ from tenants.admin.presenting import Table, label, moment, words
 from tenants.admin.scoping import TenantScopedAdmin
 from tenants.admin.typed import ModelForm
 from tenants.daily_quotas import taken_today
-from tenants.limits import LIMIT_FIELDS, QUOTA_FIELDS
+from tenants.limits import LIMIT_FIELDS, MILLIONTHS, QUOTA_FIELDS, SMS_SPEND
 from tenants.models import Tenant
 from tenants.onboarding import Home, create_tenant
 
@@ -84,6 +84,7 @@ class TenantAdmin(TenantScopedAdmin):
         quotas = {
             channel: getattr(obj, field) for channel, field in QUOTA_FIELDS.items()
         }
+        spent = taken.get(SMS_SPEND, 0) / MILLIONTHS
         return (
             Table(
                 title=f"Messages of {day.date}, until {moment(day.ends_at)} UTC",
@@ -92,6 +93,11 @@ class TenantAdmin(TenantScopedAdmin):
                     (words(channel), *_of_quota(quota, taken.get(channel, 0)))
                     for channel, quota in quotas.items()
                 ],
+            ),
+            Table(
+                title="Cost of today's text messages, by the platform's prices",
+                headers=("Spent, and held ready by processes", "Cap"),
+                rows=[_of_quota(obj.daily_sms_spend_cap, spent)],
             ),
         )
 
@@ -130,6 +136,6 @@ class TenantAdmin(TenantScopedAdmin):
             )
 
 
-def _of_quota(quota: int | None, taken: int) -> tuple[object, object]:
+def _of_quota(quota: int | None, taken: float) -> tuple[object, object]:
     """Show a channel's use; without a quota nobody counts."""
     return ("not counted", "none") if quota is None else (taken, quota)
