@@ -251,7 +251,7 @@ SMS_COUNTRIES = env.str("SMS_COUNTRIES", default="*")
 SMS_OTPS_IN_TEN_MINUTES = env.int("SMS_OTPS_IN_TEN_MINUTES", default=5)
 SMS_OTPS_A_DAY = env.int("SMS_OTPS_A_DAY", default=20)
 SMS_MARKETING_A_DAY = env.int("SMS_MARKETING_A_DAY", default=3)
-SMS_A_DAY = env.int("SMS_A_DAY", default=50)
+SMS_A_DAY = env.int("SMS_A_DAY", default=100)
 # How many OTPs of a tenant numbers of the same first digits may get in ten minutes
 # before staff are told, and before they are refused; 0: never.
 SMS_PREFIX_ALARM = env.int("SMS_PREFIX_ALARM", default=50)

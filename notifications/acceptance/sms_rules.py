@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -166,15 +167,19 @@ def _count(
 def _rules(
     tenant_id: int, number_key: bytes, destination: Destination, category: Category
 ) -> list[Rule]:
-    """Return what applies; the rule on the prefix comes last."""
+    """Return what applies; the rule on the prefix comes last.
+
+    Advertisements have a rule of their own and no other: a campaign's numbers are
+    many, and each rule remembers each of them for a day.
+    """
     limits = [("number_in_a_day", A_DAY, settings.SMS_A_DAY)]
     if category is Category.OTP:
         limits += [
             ("otps_in_ten_minutes", TEN_MINUTES, settings.SMS_OTPS_IN_TEN_MINUTES),
             ("otps_in_a_day", A_DAY, settings.SMS_OTPS_A_DAY),
         ]
-    elif category is Category.MARKETING:
-        limits.append(("marketing_in_a_day", A_DAY, settings.SMS_MARKETING_A_DAY))
+    elif category is Category.MARKETING and settings.SMS_MARKETING_A_DAY:
+        limits = [("marketing_in_a_day", A_DAY, settings.SMS_MARKETING_A_DAY)]
     rules = [
         Rule(
             name=name,
@@ -208,7 +213,8 @@ def _most_of_a_prefix() -> int:
 
 def _key(tenant_id: int, rule: str, index: bytes) -> str:
     # The braces keep the rules of one call together on a cluster.
-    return f"number:{{{tenant_id}}}:{rule}:{index.hex()}"
+    short = urlsafe_b64encode(index).decode().rstrip("=")
+    return f"number:{{{tenant_id}}}:{rule}:{short}"
 
 
 def _watch(tenant_id: int, destination: Destination, counted: Counted) -> None:

@@ -1,4 +1,4 @@
-"""Where one-time passwords pour into numbers that begin alike, for the tenants' staff."""
+"""Where one-time passwords pour into numbers that begin alike, for tenants' staff."""
 
 from __future__ import annotations
 

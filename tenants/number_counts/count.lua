@@ -1,5 +1,7 @@
+#!lua
 -- Count a message under every rule that it falls under, or under none, on this server's
--- clock. A key holds the moments (us) of the last messages, never more than its limit.
+-- clock. Its first line has a full server refuse all of it: without that, what it forgets
+-- first would let it write on. A key holds the moments (us) of the last messages, never more than its limit.
 --
 -- KEYS: one for each rule. ARGV: a name for the message, then for each rule its window
 -- (us), its limit, and whether it refuses (1) or only watches (0).
