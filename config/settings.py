@@ -256,7 +256,6 @@ SMS_A_DAY = env.int("SMS_A_DAY", default=100)
 # before staff are told, and before they are refused; 0: never.
 SMS_PREFIX_ALARM = env.int("SMS_PREFIX_ALARM", default=50)
 SMS_PREFIX_LIMIT = env.int("SMS_PREFIX_LIMIT", default=100)
-SMS_PREFIX_DIGITS = env.int("SMS_PREFIX_DIGITS", default=8)
 # What a segment of a text message costs by country; * is every other.
 SMS_PRICES: dict[str, float | str] = env.json("SMS_PRICES", default={"*": "0.1"})
 

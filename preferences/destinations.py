@@ -9,8 +9,9 @@ import phonenumbers
 
 from preferences.contact import UnusableAddress, check_can_be_texted
 
-# However short a number is, so many of its digits are never shown.
-_HIDDEN_DIGITS = 4
+_PREFIX_DIGITS = 8
+# However short a number is, so many of its digits are no part of its prefix.
+_OTHER_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +22,7 @@ class Destination:
     prefix: str = field(repr=False)
 
 
-def find_destination(
-    number: str, *, countries: Collection[str] | None, digits: int
-) -> Destination:
+def find_destination(number: str, *, countries: Collection[str] | None) -> Destination:
     """Return where an E.164 number is; raise UnusableAddress if nothing may go there.
 
     `countries` are those that may be sent to, None is all of them. Kinds of numbers are
@@ -39,5 +38,5 @@ def find_destination(
         )
     bare = number.removeprefix("+")
     return Destination(
-        country=country, prefix=bare[: min(digits, len(bare) - _HIDDEN_DIGITS)]
+        country=country, prefix=bare[: min(_PREFIX_DIGITS, len(bare) - _OTHER_DIGITS)]
     )

@@ -66,8 +66,6 @@ def check_sms_rules(**_: Any) -> list[Error]:
         for name in _SMS_RULES
         if getattr(settings, name) < 0
     ]
-    if settings.SMS_PREFIX_DIGITS < 4:
-        wrong.append("SMS_PREFIX_DIGITS must be at least 4.")
     if not _COUNTRIES.fullmatch(settings.SMS_COUNTRIES):
         wrong.append('SMS_COUNTRIES is countries, as in "VN LA", or "*".')
     try:

@@ -146,7 +146,6 @@ def _destination_of(
     return find_destination(
         number,
         countries=limits_of(tenant_id=tenant_id).sms_countries,
-        digits=settings.SMS_PREFIX_DIGITS,
     )
 
 

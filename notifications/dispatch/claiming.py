@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from django.conf import settings
 from django.db import transaction
 
 from audit.events import AuditRecord, EventKind
@@ -212,9 +211,7 @@ def _check_destination(work: Work, address: str) -> None:
     if work.channel is not Channel.SMS or work.is_test:
         return
     try:
-        find_destination(
-            address, countries=work.sms_countries, digits=settings.SMS_PREFIX_DIGITS
-        )
+        find_destination(address, countries=work.sms_countries)
     except UnusableAddress as unusable:
         raise Unsendable(suppressed(unusable.reason)) from unusable
 

@@ -6,8 +6,6 @@ import time
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from django.conf import settings
-
 from notifications.dispatch.claiming import Outgoing, settlement_of
 from notifications.dispatch.containment import contained
 from notifications.dispatch.judging import (
@@ -86,9 +84,7 @@ def _suspicion(outgoing: Outgoing) -> Suspicion | None:
     """Say where the number begins that the provider takes for pumped."""
     message = outgoing.message
     try:
-        found = find_destination(
-            message.address, countries=None, digits=settings.SMS_PREFIX_DIGITS
-        )
+        found = find_destination(message.address, countries=None)
     except UnusableAddress:
         return None
     return Suspicion(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def raise_alarm(tenant: Tenant, prefix: str, **numbers: int) -> None:
         note(cursor, [suspicion])
 
 
-def shown(answer: object) -> list[str]:
+def shown(answer: Any) -> list[str]:
     return [str(alarm) for alarm in answer.context["cl"].result_list]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import Client
 
@@ -150,7 +152,7 @@ def test_a_number_has_a_cap_for_all_kinds_together(api, settings):
 
 def test_the_fourth_advertisement_of_a_day_is_suppressed(api, acme):
     publish(acme, SALE)
-    sale = {"template": {"name": SALE.name}, "variables": {}}
+    sale: dict[str, Any] = {"template": {"name": SALE.name}, "variables": {}}
 
     answers = [text(api, n, **sale) for n in range(5)]
 

@@ -27,7 +27,7 @@ VN, VN_AND_LA = frozenset({"VN"}), frozenset({"VN", "LA"})
     ],
 )
 def test_a_number_has_a_country_and_first_digits(number, countries, country, prefix):
-    found = find_destination(number, countries=countries, digits=8)
+    found = find_destination(number, countries=countries)
 
     assert (found.country, found.prefix) == (country, prefix)
 
@@ -55,7 +55,7 @@ def test_nothing_goes_to_other_countries_and_kinds_of_numbers(
     number, countries, reason
 ):
     with pytest.raises(UnusableAddress) as refused:
-        find_destination(number, countries=countries, digits=8)
+        find_destination(number, countries=countries)
 
     assert refused.value.reason == reason
 

@@ -24,7 +24,6 @@ def test_a_rate_that_lets_nobody_in_is_an_error(settings, name, value, found):
     [
         ("SMS_A_DAY", -1),
         ("SMS_PREFIX_LIMIT", -1),
-        ("SMS_PREFIX_DIGITS", 3),
         ("SMS_COUNTRIES", ""),
         ("SMS_COUNTRIES", "vn"),
         ("SMS_PRICES", {"VN": "0.1"}),
