@@ -28,7 +28,10 @@ def find_destination(number: str, *, countries: Collection[str] | None) -> Desti
     `countries` are those that may be sent to, None is all of them. Kinds of numbers are
     judged anew: what is known of them changes.
     """
-    parsed = phonenumbers.parse(number)
+    try:
+        parsed = phonenumbers.parse(number)
+    except phonenumbers.NumberParseException as broken:
+        raise UnusableAddress("not_a_phone_number", str(broken)) from broken
     check_can_be_texted(parsed)
     country = phonenumbers.region_code_for_number(parsed) or ""
     if countries is not None and country not in countries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from notifications.acceptance import sms_rules
 from notifications.management.sample import publish
 from tenants.models import Tenant
 from tests.acme import Api, deliveries, query, run_together
+from tests.conftest import owner_connection
 from tests.factories.tenants import api_key, authorization
 from tests.own_valkey import kill, url_of
 from tests.texts import AN, BRITISH, LAO, SALE, code, limit, neighbour, statuses, text
@@ -248,3 +250,39 @@ def test_without_valkey_otps_go_on_to_the_process_s_share(api, settings, valkey)
 
     assert statuses(answers) == [202] * 3 + [429] * 3
     assert len(query("SELECT 1 FROM outbox")) == 3
+
+
+# -- Where rules meet other parts ----------------------------------------------
+
+
+def test_a_number_that_cannot_be_opened_is_left_to_the_claim(api, acme, consume):
+    store(api, AN)
+    with owner_connection() as owner:
+        owner.execute("UPDATE address SET normalised = 'broken'::bytea")
+
+    accepted = text(api, 1, phone=None)
+
+    assert accepted.json()["decisions"][0]["decision"] == "allow"
+    consume()
+    (delivery,) = deliveries(accepted.json()["notification_id"])
+    assert (delivery["status"], delivery["reason"]) == ("parked", "unsealable")
+
+
+def test_a_key_of_another_request_is_told_so_and_counts_nothing(api, settings):
+    settings.SMS_A_DAY = 2
+    assert text(api, 1).status_code == 202
+
+    for number in range(3):
+        reused = text(api, 1, reference=f"another-{number}")
+        assert reused.json()["type"] == "/problems/idempotency-key-reused"
+
+    assert statuses([text(api, 2), text(api, 3)]) == [202, 429]
+
+
+def test_what_is_dated_ahead_counts_when_it_is_accepted(api, settings):
+    settings.SMS_A_DAY = 1
+    later = (datetime.now(UTC) + timedelta(days=3)).isoformat()
+
+    answers = [text(api, 1, send_at=later), text(api, 2)]
+
+    assert statuses(answers) == [202, 429]

@@ -49,6 +49,7 @@ def test_a_number_has_a_country_and_first_digits(number, countries, country, pre
         ("+445512345678", None, "not_mobile"),  # UAN
         ("+447012345678", None, "not_mobile"),  # personal
         ("+84113", None, "not_a_phone_number"),  # short code
+        ("113", None, "not_a_phone_number"),
     ],
 )
 def test_nothing_goes_to_other_countries_and_kinds_of_numbers(
