@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from notifications.acceptance import sms_rules
+from notifications.management.sample import SampleTemplate, publish
 from providers.channels import Channel
-from templates.catalog import find_version
+from tenants.categories import Category
 from tenants.models import Tenant
 from tests.texts import BRITISH, code, limit, statuses, text
 
@@ -59,13 +59,20 @@ def test_the_number_that_is_refused_costs_nothing(api, acme, settings):
     assert statuses(answers) == [202, 429, 202]
 
 
-def test_long_texts_cost_by_the_segment(acme, settings):
-    settings.SMS_PRICES = {"*": "0.5"}
-    version = find_version(tenant_id=acme.pk, name="invoice_due", number=1)
-    texts = version.contents[Channel.SMS].values()
-    longest = max(sms_rules.segments_of(parts["text"]) for parts in texts)
+def test_long_texts_cost_by_the_segment_of_the_longest(api, acme, settings):
+    contents = {"en": {"text": "Short."}, "vi": {"text": "ă" * 71}}
+    long = SampleTemplate(
+        name="long",
+        category=Category.TRANSACTIONAL,
+        variables={},
+        contents={Channel.SMS: contents},
+    )
+    publish(acme, long)
+    cap(acme, settings, 1, "0.25")
 
-    assert sms_rules._cost(version, "VN") == 500_000 * longest
+    answers = [text(api, n, template={"name": "long"}, variables={}) for n in range(3)]
+
+    assert statuses(answers) == [202, 202, 429]
 
 
 def test_staff_are_warned_once_when_most_is_spent(api, acme, settings, caplog):
