@@ -21,4 +21,4 @@ RUN python -m compileall -q .
 # A number, so that Kubernetes can see that it is not root.
 USER 10001
 EXPOSE 8000
-CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--no-ws", "config.wsgi:application"]
+CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--no-ws", "--blocking-threads", "64", "config.wsgi:application"]

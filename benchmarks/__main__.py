@@ -7,7 +7,16 @@ import signal
 import sys
 from types import FrameType
 
-from benchmarks import accept, deliver, isolation, priority, quota, relay
+from benchmarks import (
+    accept,
+    deliver,
+    isolation,
+    overload,
+    priority,
+    quota,
+    relay,
+    relay_aged,
+)
 from benchmarks.environment import wait_until_quiet
 from benchmarks.failure import BenchmarkFailed
 from benchmarks.reporting import report
@@ -17,9 +26,11 @@ GOALS = {
     "accept": accept,
     "deliver": deliver,
     "isolation": isolation,
+    "overload": overload,
     "priority": priority,
     "quota": quota,
     "relay": relay,
+    "relay-aged": relay_aged,
 }
 QUIET_WITHIN_SECONDS = 180.0
 

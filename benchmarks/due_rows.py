@@ -25,7 +25,8 @@ class DueRows:
 
     # Adds %(rows)s of them, spread evenly over the side's lanes.
     add: str
-    # Finds one whose publication is not yet recorded, by an index.
+    # Finds one whose publication is not yet recorded, by an index; none of them is due
+    # before %(since)s.
     unrecorded: str
     # Lists those since %(floor)s: id, and whether its publication is recorded.
     listed: str
@@ -78,7 +79,9 @@ SELECT a.id, v.tenant_id, 'notification.accepted', 'service:bench', a.id, NULL, 
     unrecorded="""
 SELECT FROM generate_series(0, 2) priority, generate_series(1, 4) channel,
        LATERAL (SELECT FROM outbox o
-                 WHERE o.priority = priority.priority AND o.channel = channel.channel
+                 WHERE o.priority = priority.priority AND o.priority >= 0
+                   AND o.channel = channel.channel
+                   AND o.due_at >= %(since)s
                    AND o.due_at < app_now() + interval '30 seconds'
                    AND o.published_at IS NULL
                  ORDER BY o.due_at LIMIT 1) waiting

@@ -55,9 +55,15 @@ class Load:
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What came back; rates and latencies leave the warm-up out, counts do not."""
+    """What came back; rates and latencies leave the warm-up out, counts do not.
+
+    Latencies are of answers with 202; of the others, `refused` has the numbers and how
+    long each took. `elapsed` is until the last answer, which may come late.
+    """
 
     latencies: list[float] = field(default_factory=list)
+    refused: dict[int, float] = field(default_factory=dict)
+    elapsed: float = 0.0
     accepted: list[bytes] = field(default_factory=list)
     repeated: int = 0
     replayed: int = 0
@@ -184,7 +190,11 @@ class _Shift:
         else:
             measured = self._measured_from <= connection.due
         if measured:
-            self.outcome.latencies.append(now - connection.due)
+            self.outcome.elapsed = now - self._measured_from
+            if head[9:12] == b"202":
+                self.outcome.latencies.append(now - connection.due)
+            else:
+                self.outcome.refused[connection.number] = now - connection.due
         self._free.append(connection)
         if self._load.rate is None and now < self._until:
             self._due.append(now)

@@ -84,7 +84,7 @@ def run(options: Namespace) -> dict[str, Any]:
                 "platform_without_past", options, replace(bench, ground=empty)
             ),
         }
-        return verdict(_medians(sides, repetitions=options.repetitions))
+        return verdict(medians(sides, repetitions=options.repetitions))
 
 
 def verdict(medians: Mapping[str, float]) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def verdict(medians: Mapping[str, float]) -> dict[str, Any]:
     }
 
 
-def _medians(sides: Mapping[str, Measure], *, repetitions: int) -> dict[str, float]:
+def medians(sides: Mapping[str, Measure], *, repetitions: int) -> dict[str, float]:
     """Try every side, then measure them in turns."""
     for measure in sides.values():
         measure(0)
@@ -127,8 +127,9 @@ def _medians(sides: Mapping[str, Measure], *, repetitions: int) -> dict[str, flo
     return {name: found.median for name, found in spreads.items()}
 
 
-def _ours(name: str, options: Namespace, bench: Bench) -> Measure:
-    relay = Relay(
+def platform_relay(name: str, options: Namespace, bench: Bench) -> Relay:
+    """Return the platform's relay, that drains `options.rows` of every lane a round."""
+    return Relay(
         name=name,
         command=[*MANAGE, "relay_outbox"],
         due=OUTBOX,
@@ -137,7 +138,10 @@ def _ours(name: str, options: Namespace, bench: Bench) -> Measure:
         reader=Reader(bench.kafka, f"{bench.ground.topic_prefix}deliveries."),
         identify=lambda value: decode(value).fence.delivery_id,
     )
-    return partial(_measure, relay, bench)
+
+
+def _ours(name: str, options: Namespace, bench: Bench) -> Measure:
+    return partial(measure, platform_relay(name, options, bench), bench)
 
 
 def _baselines(options: Namespace, bench: Bench) -> dict[str, Measure]:
@@ -158,18 +162,21 @@ def _baselines(options: Namespace, bench: Bench) -> dict[str, Measure]:
     }
     return {
         name: partial(
-            _measure, replace(seed, name=name, command=[*command, *words]), bench
+            measure, replace(seed, name=name, command=[*command, *words]), bench
         )
         for name, words in variants.items()
     }
 
 
-def _measure(relay: Relay, bench: Bench, repetition: int) -> float:
+def measure(
+    relay: Relay, bench: Bench, repetition: int, *, is_past_whole: bool = True
+) -> float:
+    """Let a relay drain; return rows a second. In the trial invariants are checked."""
     is_trial = repetition == 0
     if is_trial:
         relay = replace(relay, rounds=1)
-    of_the_platform = relay.due is OUTBOX
-    drained = drain(relay, bench, check_invariants=is_trial and of_the_platform)
+    is_checked = is_trial and is_past_whole and relay.due is OUTBOX
+    drained = drain(relay, bench, check_invariants=is_checked)
     report(side=relay.name, repetition=repetition, **drained.figures())
     return drained.rate
 

@@ -20,10 +20,11 @@ _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How many processes serve, and with how many threads each."""
+    """How many processes serve, and with how many threads and connections each."""
 
     workers: int
     threads: int
+    connections: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ def start_server(crew: Crew, *, name: str, settings_module: str, size: Size) -> 
         DJANGO_SETTINGS_MODULE=settings_module,
         BENCHMARK_IDENTITY=identity,
         DATABASE_POOL="true",
-        DATABASE_POOL_SIZE=str(size.threads),
+        DATABASE_POOL_SIZE=str(size.connections or size.threads),
     )
     server = Server(name=name, port=port, identity=identity, pid=process.pid)
     crew.wait_until(

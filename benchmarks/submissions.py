@@ -40,14 +40,21 @@ class Submissions:
 
 
 def submissions(
-    *, port: int, api_key: str, key: str, template: dict[str, Any], people: int
+    *,
+    port: int,
+    api_key: str,
+    key: str,
+    template: dict[str, Any],
+    people: int,
+    **changes: Any,
 ) -> Submissions:
-    """Prepare requests for one server and one run."""
+    """Prepare requests for one server and one run; `changes` are fields of the body."""
     rest = json.dumps(
         {
             "template": {"name": template["name"], "version": template["version"]},
             "variables": template["variables"],
             "channels": CHANNELS,
+            **changes,
         },
         separators=(",", ":"),
     ).encode()

@@ -44,18 +44,20 @@ def _live(lane: outbox.Lane) -> int:
     while True:
         with transaction.atomic(), server_cursor() as cursor:
             poll = Poll(lane=lane, floor=floor, limit=_BATCH, lease=_LEASE)
-            fences, _ = outbox.poll_and_claim(cursor, poll)
-            if not fences:
+            taken, _ = outbox.poll_and_claim(cursor, poll)
+            if not taken:
                 return number
+            fences = [row.fence for row in taken]
             begun = transitions.begin_sending(
                 cursor, fences, retry_windows=retry_windows()
             )
         with transaction.atomic(), server_cursor() as cursor:
-            _settle(cursor, begun)
+            settle(cursor, begun)
         number += len(begun)
 
 
-def _settle(cursor: Cursor, begun: list[Begun]) -> None:
+def settle(cursor: Cursor, begun: list[Begun]) -> None:
+    """Let claimed deliveries be sent, with their audit trail."""
     fences = [transitions.Fence(row.delivery_id, row.claim_count) for row in begun]
     owned = outbox.lock_owned(cursor, fences)
     outbox.delete(cursor, [fence.delivery_id for fence in owned])

@@ -23,6 +23,7 @@ from config.problem_kinds import (
     ProblemKind,
     kind_of,
 )
+from notifications.acceptance.shedding import Overloaded
 from notifications.acceptance.sms_rules import NumberLimited
 from tenants.answers import rate_headers
 from tenants.daily_quotas import DailyQuotaExceeded
@@ -66,6 +67,9 @@ def handle_exception(
     )
     for name, value in _headers(error).items():
         response[name] = value
+    # What is known is in the line of its request. Django would write a second one for
+    # each, which is a quarter of what a refusal costs.
+    vars(response)["_has_been_logged"] = True
     return response
 
 
@@ -114,7 +118,7 @@ def _headers(error: Exception) -> dict[str, str]:
             return {"Retry-After": str(vars(error)["wait"] or 1)}
         case RateLimited():
             return rate_headers(error.standing)
-        case DailyQuotaExceeded() | NumberLimited():
+        case DailyQuotaExceeded() | NumberLimited() | Overloaded():
             return {"Retry-After": str(error.retry_after)}
     return {}
 

@@ -21,7 +21,9 @@ from foundation.ids import MalformedId
 from foundation.keyset import BadCursor
 from foundation.user_ids import MalformedUserId
 from inbox.reading import UnknownMessage
+from notifications.acceptance.shedding import Overloaded
 from notifications.acceptance.sms_rules import NumberLimited
+from notifications.acceptance.storage import StorageFull
 from notifications.acceptance.submission import InvalidSubmission
 from notifications.cancellation import CancelledTooLate, UnknownNotification
 from notifications.tracking import UnboundedFilter
@@ -115,6 +117,15 @@ PROBLEMS: dict[type[Exception], ProblemKind] = {
         TooManyFailedAttempts.retry_after,
     ),
     RateLimited: ProblemKind("rate-limited", "The tenant's rate is exceeded", 429),
+    Overloaded: ProblemKind(
+        "overloaded",
+        "More is coming than can be done",
+        503,
+        members=("priority", "channel"),
+    ),
+    StorageFull: ProblemKind(
+        "storage-full", "There is no room for more", 503, timedelta(minutes=5)
+    ),
     DailyQuotaExceeded: ProblemKind(
         "daily-quota-exceeded",
         "The tenant's daily quota is used up",

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from config.env import env
+from config.spectacular import SPECTACULAR_SETTINGS  # noqa: F401  # settings
 from config.unfold import FORMAT_MODULE_PATH, UNFOLD  # noqa: F401  # settings
 from tenants.categories import Priority
 
@@ -176,28 +177,6 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
 }
-SPECTACULAR_SETTINGS = {
-    "TITLE": "Notifications",
-    "DESCRIPTION": "Accept, deliver and explain notifications on every channel.",
-    "VERSION": "1",
-    "OAS_VERSION": "3.1.1",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_AUTHENTICATION": [],
-    "SERVE_PERMISSIONS": [],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SCHEMA_PATH_PREFIX": "/v1/",
-    "COMPONENT_SPLIT_REQUEST": True,
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "config.openapi.add_problem_responses",
-    ],
-    "ENUM_NAME_OVERRIDES": {
-        "ChannelEnum": "notifications.serializers.documented.CHANNELS",
-        "NotificationStatusEnum": "notifications.serializers.documented.STATES",
-        "DeliveryStatusEnum": "notifications.serializers.documented.DELIVERY_STATUSES",
-    },
-}
 DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 
 LOGGING_CONFIG = "config.observability.configure_logging"
@@ -258,6 +237,23 @@ SMS_PREFIX_ALARM = env.int("SMS_PREFIX_ALARM", default=50)
 SMS_PREFIX_LIMIT = env.int("SMS_PREFIX_LIMIT", default=100)
 # What a segment of a text message costs by country; * is every other.
 SMS_PRICES: dict[str, float | str] = env.json("SMS_PRICES", default={"*": "0.1"})
+
+# -- What is refused when there is too much ---------------------------------------
+
+# How large the database may grow on its disk; None: nobody knows.
+_MAX_GB = env.float("DATABASE_MAX_GB", default=0)
+DATABASE_MAX_BYTES = int(_MAX_GB * 1_000_000_000) if _MAX_GB else None
+# Submissions that a web process works on at once; LOW is refused beyond half of them,
+# NORMAL beyond all, HIGH never.
+SUBMISSIONS_UNDER_WAY = env.int("SUBMISSIONS_UNDER_WAY", default=16)
+# How late the oldest due message of a class may be.
+LATE_AFTER = {
+    Priority.HIGH: timedelta(seconds=env.int("HIGH_LATE_AFTER_SECONDS", default=30)),
+    Priority.NORMAL: timedelta(
+        seconds=env.int("NORMAL_LATE_AFTER_SECONDS", default=600)
+    ),
+    Priority.LOW: timedelta(seconds=env.int("LOW_LATE_AFTER_SECONDS", default=14_400)),
+}
 
 # -- Delivery -----------------------------------------------------------------
 

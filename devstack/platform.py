@@ -130,7 +130,7 @@ def _start_relay(hired: Crew) -> list[str]:
 
 def _start_web(hired: Crew, port: int) -> list[str]:
     options = ["--host", "127.0.0.1", "--port", str(port), "--no-ws"]
-    size = ["--workers", "1", "--blocking-threads", "8"]
+    size = ["--workers", "1", "--blocking-threads", "64"]
     command = [str(BIN / "granian"), "--interface", "wsgi", *options, *size]
     hired.start("web", [*command, "config.wsgi:application"], DATABASE_POOL="true")
     return [f"http://127.0.0.1:{port}/readyz"]

@@ -55,9 +55,21 @@ _REJECTED_RECORDS = Counter(
 )
 
 
+_SHED = Counter(
+    "notify_shed_total",
+    "Submissions refused for want of room, by why (crowd, late, storage) and class.",
+    ["reason", "priority"],
+)
+
+
 def observe_acceptance(*, result: str, seconds: float) -> None:
     """Count one submission: accepted, replayed or refused."""
     _ACCEPTANCE.labels(result).observe(seconds)
+
+
+def observe_shed(*, reason: str, priority: str) -> None:
+    """Count one submission that was refused because there is too much."""
+    _SHED.labels(reason, priority).inc()
 
 
 def observe_attempts(*, channel: str, outcome: str, number: int) -> None:

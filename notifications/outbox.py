@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from foundation.statements import Cursor
@@ -42,99 +42,102 @@ LANES = tuple(Lane(*pair) for pair in product(Priority, Channel))
 # could not use them, and one ORDER BY across classes walks every future row of the
 # higher ones (65 ms against 0.65 ms with 3 M of them). A poller that crashes before
 # its COMMIT locked nothing; others skip what it holds.
-_DUE = {
+_IS_DUE = {
     lane: f"""
- WHERE o.ctid = ANY (ARRAY(
-   SELECT ctid FROM outbox
-    WHERE priority = {lane.priority.value} AND channel = {lane.channel.value}
-      AND due_at <= app_now() - %(overdue_by)s AND due_at >= %(floor)s
-    ORDER BY due_at, delivery_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
-"""  # noqa: S608 - two enums' numbers
+       priority = {lane.priority.value} AND channel = {lane.channel.value}
+       AND due_at <= app_now() - %(overdue_by)s AND due_at >= %(floor)s
+"""
     for lane in LANES
 }
-_POLL_AND_CLAIM = {
+_OLDEST_DUE = {
     lane: f"""
+   SELECT ctid FROM outbox
+    WHERE {is_due}
+    ORDER BY due_at, delivery_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+"""  # noqa: S608 - our own text
+    for lane, is_due in _IS_DUE.items()
+}
+# BETWEEN and not "=", and sorted by the tenant: a planner that knows of one tenant
+# alone would else walk all that is due in outbox_due, to filter it by tenant.
+_DUE_IN_SHARES = {
+    lane: f"""
+   SELECT due.ctid
+     FROM unnest(%(tenants)s::bigint[], %(most)s::int[]) share(tenant_id, most),
+          LATERAL (
+            SELECT ctid FROM outbox
+             WHERE tenant_id BETWEEN share.tenant_id AND share.tenant_id AND {is_due}
+             ORDER BY tenant_id, due_at, delivery_id LIMIT share.most
+               FOR UPDATE SKIP LOCKED) due
+"""  # noqa: S608 - our own text
+    for lane, is_due in _IS_DUE.items()
+}
+_CLAIM = """
 UPDATE outbox o
    SET claim_count = o.claim_count + 1, due_at = app_now() + %(lease)s,
        published_at = NULL
-{due}
-RETURNING o.delivery_id, o.claim_count, app_now()
-"""  # noqa: S608 - our own text
-    for lane, due in _DUE.items()
-}
-_TAKE = {
-    lane: f"""
-UPDATE outbox o SET due_at = app_now() + %(lease)s
-{due}
+"""
+_DATE_AHEAD = "UPDATE outbox o SET due_at = app_now() + %(lease)s"
+_WHICH = """
+ WHERE o.ctid = ANY (ARRAY({due}))
 RETURNING o.delivery_id, o.claim_count, o.tenant_id, o.due_at, app_now()
-"""  # noqa: S608 - our own text
-    for lane, due in _DUE.items()
-}
-
-# LATERAL with ORDER BY and LIMIT stays one step into outbox_due for each class; an
-# EXISTS may be planned as a join with the whole table.
-DUE_LANES = """
-SELECT lane.priority, lane.channel
-  FROM unnest(%s::smallint[], %s::smallint[], %s::timestamptz[])
-       lane(priority, channel, floor),
-       LATERAL (SELECT FROM outbox o
-                 WHERE o.priority = lane.priority AND o.channel = lane.channel
-                   AND o.due_at <= app_now() - %s::interval
-                   AND o.due_at >= lane.floor
-                 ORDER BY o.due_at LIMIT 1) due
 """
 
 
-def due_lanes(
-    cursor: Cursor,
-    floors: Mapping[Lane, datetime],
-    *,
-    overdue_by: timedelta = timedelta(0),
-) -> set[Lane]:
-    """Tell which of these classes have a due row not due before their floor.
+class PollTexts(NamedTuple):
+    """The texts of one class's poll: whoever's are the oldest, and by shares."""
 
-    One question for all of them, since most polls of most classes find nothing.
-    """
-    cursor.execute(
-        DUE_LANES,
-        [
-            [lane.priority.value for lane in floors],
-            [lane.channel.value for lane in floors],
-            list(floors.values()),
-            overdue_by,
-        ],
-    )
-    return {Lane(Priority(row[0]), Channel(row[1])) for row in cursor.fetchall()}
+    oldest: str
+    in_shares: str
+
+
+def _texts(action: str) -> dict[Lane, PollTexts]:
+    return {
+        lane: PollTexts(
+            oldest=action + _WHICH.format(due=_OLDEST_DUE[lane]),
+            in_shares=action + _WHICH.format(due=_DUE_IN_SHARES[lane]),
+        )
+        for lane in LANES
+    }
+
+
+_POLL_AND_CLAIM = _texts(_CLAIM)
+_TAKE = _texts(_DATE_AHEAD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poll:
-    """Which rows to take: one class, not due before `floor`, at most `limit`, due for
-    at least `overdue_by`; they are dated ahead by `lease`."""
+    """Which rows to take: one class, not due before `floor`, due for at least
+    `overdue_by`; they are dated ahead by `lease`. At most `limit`, whoever's are the
+    oldest, or where there are `shares`, at most so many of each of these tenants."""
 
     lane: Lane
     floor: datetime
     limit: int
     lease: timedelta
     overdue_by: timedelta = timedelta(0)
+    shares: Mapping[int, int] | None = None
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Fill the texts of polls."""
+        shares = self.shares or {}
+        return {
+            "lease": self.lease,
+            "floor": self.floor,
+            "limit": self.limit,
+            "overdue_by": self.overdue_by,
+            "tenants": list(shares),
+            "most": list(shares.values()),
+        }
 
 
-def poll_statements(lane: Lane) -> tuple[str, str]:
+def poll_statements(lane: Lane) -> tuple[PollTexts, PollTexts]:
     """Return the texts of one class's polls, for the test of their plans."""
     return _POLL_AND_CLAIM[lane], _TAKE[lane]
 
 
-def poll_and_claim(cursor: Cursor, poll: Poll) -> tuple[list[Fence], datetime | None]:
-    """Take due rows of one class and claim them; skip what others hold.
-
-    Also returns the database's time of the poll, None if nothing was due.
-    """
-    rows = _poll(cursor, _POLL_AND_CLAIM, poll)
-    return [Fence(row[0], row[1]) for row in rows], rows[0][2] if rows else None
-
-
 class Taken(NamedTuple):
-    """A row that the relay is publishing; `token` is the date that it was given."""
+    """A row that a poll took; `token` is the date that it was given."""
 
     delivery_id: UUID
     claim_count: int
@@ -146,28 +149,29 @@ class Taken(NamedTuple):
         return Fence(self.delivery_id, self.claim_count)
 
 
+def poll_and_claim(cursor: Cursor, poll: Poll) -> tuple[list[Taken], datetime | None]:
+    """Take due rows of one class and claim them; skip what others hold.
+
+    Also returns the database's time of the poll, None if nothing was due.
+    """
+    return _poll(cursor, _POLL_AND_CLAIM, poll)
+
+
 def take(cursor: Cursor, poll: Poll) -> tuple[list[Taken], datetime | None]:
     """Date due rows of one class ahead, to publish them; skip what others hold.
 
     Also returns the database's time of the poll, None if nothing was due.
     """
-    rows = _poll(cursor, _TAKE, poll)
-    return [Taken._make(row[:4]) for row in rows], rows[0][4] if rows else None
+    return _poll(cursor, _TAKE, poll)
 
 
 def _poll(
-    cursor: Cursor, statements: Mapping[Lane, str], poll: Poll
-) -> list[tuple[Any, ...]]:
-    cursor.execute(
-        statements[poll.lane],
-        {
-            "lease": poll.lease,
-            "floor": poll.floor,
-            "limit": poll.limit,
-            "overdue_by": poll.overdue_by,
-        },
-    )
-    return cursor.fetchall()
+    cursor: Cursor, texts: Mapping[Lane, PollTexts], poll: Poll
+) -> tuple[list[Taken], datetime | None]:
+    oldest, in_shares = texts[poll.lane]
+    cursor.execute(oldest if poll.shares is None else in_shares, poll.parameters)
+    rows = cursor.fetchall()
+    return [Taken._make(row[:4]) for row in rows], rows[0][4] if rows else None
 
 
 # LATERAL and FOR UPDATE inside: one index look-up a row, in order, whatever the planner
@@ -306,7 +310,8 @@ _OLDEST = """
 SELECT priority, channel,
        greatest(extract(epoch FROM app_now() - (
          SELECT min(o.due_at) FROM outbox o
-          WHERE o.priority = class.priority AND o.channel = class.channel)), 0)::float8
+          WHERE o.priority = class.priority AND o.priority >= 0
+            AND o.channel = class.channel)), 0)::float8
   FROM unnest(%s::smallint[], %s::smallint[]) class(priority, channel)
 """
 

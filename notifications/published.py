@@ -6,7 +6,8 @@ All of it is one class's, and all of it is guarded by the row's fence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from foundation.statements import Cursor
 from notifications.outbox import Lane, Taken
@@ -85,30 +86,52 @@ def claim_published(
     return [Fence._make(row) for row in cursor.fetchall()]
 
 
-# Nothing published is due later than the horizon: beyond lie the future rows.
+# Nothing published is due later than the horizon: beyond lie the future rows. Records
+# are claimed about in order, so that the next count may begin at the first of this one;
+# else, beside an old snapshot, it steps over all that were published in a horizon. Five
+# seconds are for another relay that is slower to record its own.
 _COUNT = """
-SELECT count(*) FROM (
-  SELECT FROM outbox
-   WHERE priority = %s AND channel = %s AND published_at IS NOT NULL
-     AND due_at > app_now() AND due_at <= app_now() + %s
-   LIMIT %s) published
+SELECT count(*), coalesce(min(due_at), app_now() + %(horizon)s) - interval '5 seconds'
+  FROM (
+    SELECT due_at FROM outbox
+     WHERE priority = %(priority)s AND priority >= 0 AND channel = %(channel)s
+       AND published_at IS NOT NULL AND due_at > greatest(app_now(), %(since)s)
+       AND due_at <= app_now() + %(horizon)s
+     ORDER BY due_at LIMIT %(at_most)s) published
 """
 
 
+class Unclaimed(NamedTuple):
+    """How many published rows nobody has claimed, and where the next count begins."""
+
+    number: int
+    since: datetime
+
+
 def count_published(
-    cursor: Cursor, lane: Lane, *, horizon: timedelta, at_most: int
-) -> int:
-    """Count a class's published rows that nobody has claimed yet."""
-    cursor.execute(_COUNT, [lane.priority.value, lane.channel.value, horizon, at_most])
-    rows = cursor.fetchall()
-    return int(rows[0][0])
+    cursor: Cursor, lane: Lane, *, horizon: timedelta, at_most: int, since: datetime
+) -> Unclaimed:
+    """Count a class's published rows, due since a date, that nobody has claimed yet."""
+    cursor.execute(
+        _COUNT,
+        {
+            "priority": lane.priority.value,
+            "channel": lane.channel.value,
+            "horizon": horizon,
+            "at_most": at_most,
+            "since": since,
+        },
+    )
+    (row,) = cursor.fetchall()
+    return Unclaimed._make(row)
 
 
 _REDATE_PUBLISHED = """
 UPDATE outbox o SET due_at = app_now(), published_at = NULL
  WHERE o.ctid = ANY (ARRAY(
    SELECT ctid FROM outbox
-    WHERE priority = %s AND channel = %s AND published_at IS NOT NULL
+    WHERE priority = %s AND priority >= 0 AND channel = %s
+      AND published_at IS NOT NULL
       AND due_at > app_now() AND due_at <= app_now() + %s
     ORDER BY due_at LIMIT %s FOR UPDATE SKIP LOCKED))
 """

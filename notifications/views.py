@@ -16,6 +16,7 @@ from foundation.keyset import decode_cursor, encode_cursor
 from foundation.statements import server_cursor
 from notifications.acceptance.accept import Accepted, accept
 from notifications.acceptance.admission import admit
+from notifications.acceptance.shedding import under_way
 from notifications.acceptance.submission import Caller
 from notifications.cancellation import (
     Asker,
@@ -81,7 +82,8 @@ class NotificationsView(APIView):
         started = time.perf_counter()
         result = "refused"
         try:
-            accepted, rate = _submit(request)
+            with under_way:
+                accepted, rate = _submit(request)
             result = "replayed" if accepted.replayed else "accepted"
         finally:
             observe_acceptance(result=result, seconds=time.perf_counter() - started)
@@ -135,6 +137,7 @@ def _submit(request: Request) -> tuple[Accepted, RateStanding]:
         caller=submitter,
         template_name=body.template.name,
         template_version=body.template.version,
+        priority=Priority[body.priority.upper()] if body.priority else None,
     )
     key = read_key(
         header=request.headers.get("Idempotency-Key"), body_value=body.idempotency_key

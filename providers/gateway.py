@@ -62,6 +62,11 @@ class Gateway:
             probing=frozenset(alias for alias, each in breakers if each.is_probing),
         )
 
+    def has_resting(self, channel: Channel) -> bool:
+        """Tell whether an account that serves the channel here has its breaker open."""
+        breakers = (self._open[alias].breaker for alias in self._serving[channel])
+        return any(breaker is not None and breaker.is_open for breaker in breakers)
+
     def want(self, aliases: Iterable[str]) -> None:
         """Take note that these would have been called, were they not resting."""
         for alias in aliases:
@@ -109,10 +114,10 @@ class Gateway:
         messages that wait for one must not keep out those for another. Where there is
         but one they may as well wait in the window as in the tables."""
         serving = self._serving[channel]
-        if self._window is None or alias in serving:
+        if alias in serving:
             return
         serving.add(alias)
-        if len(serving) > 1:
+        if self._window is not None and len(serving) > 1:
             for each in serving:
                 most = max(self._window // 2 // len(serving), 1)
                 self._open[each].turns.most_held = most

@@ -13,8 +13,10 @@ from foundation.failpoints import failpoint
 from foundation.statements import server_cursor
 from notifications.acceptance import sms_rules
 from notifications.acceptance.command import Command, build_command
+from notifications.acceptance.shedding import Overloaded, shed_late
 from notifications.acceptance.sms_rules import NumberLimited
 from notifications.acceptance.statement import ACCEPT
+from notifications.acceptance.storage import StorageFull, check_storage
 from notifications.acceptance.submission import (
     Caller,
     FieldError,
@@ -33,6 +35,7 @@ from templates.catalog import (
     find_version,
 )
 from templates.variables import check_variables
+from tenants.categories import Category
 from tenants.daily_quotas import (
     DailyQuotaExceeded,
     Share,
@@ -65,10 +68,10 @@ class PartitionMissing(OperationalError):
 def accept(*, caller: Caller, submission: Submission) -> Accepted:
     """Make a notification durable, or return the answer its key was given before.
 
-    Raises InvalidSubmission, DailyQuotaExceeded, NumberLimited, IdempotencyKeyReused
-    and IdempotencyInProgress. A retry of what was once accepted is answered even where
-    it would not be accepted today (its template retired, its send_at passed, the quota
-    used up).
+    Raises InvalidSubmission, DailyQuotaExceeded, NumberLimited, Overloaded,
+    StorageFull, IdempotencyKeyReused and IdempotencyInProgress. A retry of what was
+    once accepted is answered even where it would not be accepted today (its template
+    retired, its send_at passed, the quota used up).
     """
     try:
         prepared = _prepare(caller, submission)
@@ -77,7 +80,13 @@ def accept(*, caller: Caller, submission: Submission) -> Accepted:
             if command.is_urgent and settings.DELIVERY_TRANSPORT == "kafka":
                 _bell.ring()  # for the relay: nobody else listens
             return Accepted(response=command.response, replayed=False)
-    except (InvalidSubmission, DailyQuotaExceeded, NumberLimited) as refused:
+    except (
+        InvalidSubmission,
+        DailyQuotaExceeded,
+        NumberLimited,
+        Overloaded,
+        StorageFull,
+    ) as refused:
         try:
             first = _first_answer(caller, submission)
         except IdempotencyInProgress:
@@ -98,6 +107,10 @@ class _Prepared:
 def _prepare(caller: Caller, submission: Submission) -> _Prepared:
     version = _pin_version(caller, submission)
     check_dates(submission)
+    priority = submission.priority_for(Category(version.category))
+    check_storage(priority)
+    if submission.send_at is None:
+        shed_late(priority, submission.channels)
     person = (caller.tenant_id, submission.user_id)
     profile = load_profiles([person], channels=submission.channels)[person]
     targets = choose_targets(

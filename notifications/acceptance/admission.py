@@ -1,30 +1,41 @@
-"""Whether a request may come at all: the tenant's rate, asked before any work."""
+"""Whether a request may come at all: asked before any work."""
 
 from __future__ import annotations
 
+from notifications.acceptance.shedding import shed_crowd
 from notifications.acceptance.submission import Caller
 from templates.catalog import UnknownTemplate, UnknownTemplateVersion, find_version
-from tenants.categories import Category
+from tenants.categories import Category, Priority, default_priority
 from tenants.request_rate.rate import Bucket, RateStanding, count_request
 
 
 def admit(
-    *, caller: Caller, template_name: str, template_version: int | None
+    *,
+    caller: Caller,
+    template_name: str,
+    template_version: int | None,
+    priority: Priority | None,
 ) -> RateStanding:
-    """Count a request against its tenant's rate, or raise RateLimited."""
+    """Let a request in and count it against its tenant's rate, or raise Overloaded or
+    RateLimited."""
+    category = _category(caller, template_name, template_version)
+    shed_crowd(default_priority(category) if priority is None else priority)
     if caller.is_test:
         bucket = Bucket.TEST
-    elif _is_otp(caller, template_name, template_version):
+    elif category is Category.OTP:
         bucket = Bucket.OTP
     else:
         bucket = Bucket.DEFAULT
     return count_request(tenant_id=caller.tenant_id, bucket=bucket)
 
 
-def _is_otp(caller: Caller, name: str, number: int | None) -> bool:
-    """Tell by the template, which staff approved: anybody can ask for HIGH."""
+def _category(caller: Caller, name: str, number: int | None) -> Category:
+    """Tell by the template, which staff approved: anybody can ask for HIGH.
+
+    What has no template will be refused; until then it is like most.
+    """
     try:
         version = find_version(tenant_id=caller.tenant_id, name=name, number=number)
     except (UnknownTemplate, UnknownTemplateVersion):
-        return False
-    return version.category == Category.OTP
+        return Category.TRANSACTIONAL
+    return Category(version.category)

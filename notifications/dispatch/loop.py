@@ -28,6 +28,7 @@ from notifications.dispatch.claiming import (
 )
 from notifications.dispatch.containment import contained
 from notifications.dispatch.database_thread import DatabaseThread
+from notifications.dispatch.flow import Flow, note
 from notifications.dispatch.sending import send
 from notifications.dispatch.settling import (
     Settlement,
@@ -76,6 +77,7 @@ class Consumer:
         self._stop = stop
         self._pace = pace
         self._gateway = Gateway(window=pace.window)
+        self._flow = Flow(self._gateway)
         self._database = DatabaseThread(stop=stop)
         self._outcomes: asyncio.Queue[Settlement] = asyncio.Queue()
         self._calls: set[asyncio.Task[None]] = set()
@@ -192,8 +194,16 @@ class Consumer:
                 batch.append(self._outcomes.get_nowait())
             observe_answers(batch)
             await self._settle(batch)
+            await self._note_flow(batch)
             self._window.release([known.lane for known in batch])
             self._progress.set()
+
+    async def _note_flow(self, batch: list[Settlement]) -> None:
+        self._flow.see(batch)
+        if lanes := self._flow.take():
+            await self._database.through_outages(
+                partial(note, lanes), patience=timedelta(0)
+            )
 
     async def _settle(self, batch: list[Settlement]) -> None:
         """Settle; what cannot be settled is found by halving and left to its lease."""

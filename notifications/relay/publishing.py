@@ -22,7 +22,8 @@ from notifications.outbox import Lane, Poll, Taken
 from notifications.published import count_published, record_published
 from notifications.relay.topic_watch import TopicWatch
 from notifications.relay.window import MOST, Window
-from notifications.transport.due_floors import DueFloors
+from notifications.transport.due_floors import BEGINNING, TRAIL, DueFloors, Trail
+from notifications.transport.fair_shares import FairShares
 from notifications.transport.kafka.publisher import Publisher
 from notifications.worker import Stop
 from providers.channels import Channel
@@ -59,15 +60,23 @@ class Relay:
     """Publishes one class until asked to stop; for one thread."""
 
     def __init__(
-        self, *, priority: Priority, dates: Dates, pace: Pace, stop: Stop
+        self,
+        *,
+        priority: Priority,
+        dates: Dates,
+        pace: Pace,
+        stop: Stop,
+        trail: Trail = TRAIL,
     ) -> None:
         self._lanes = [Lane(priority, channel) for channel in Channel]
         self._dates = dates
         self._pace = pace
         self._stop = stop
         self._bell = Listener() if priority is Priority.HIGH else None
-        self._floors = DueFloors(self._lanes)
+        self._floors = DueFloors(self._lanes, trail=trail)
+        self._shares = FairShares()
         self._windows = {lane: Window() for lane in self._lanes}
+        self._unclaimed_since = dict.fromkeys(self._lanes, BEGINNING)
         self._measured_at = float("-inf")
         self._is_full = False
         self._publisher = Publisher(patience=dates.publish_lease * 0.8)
@@ -134,24 +143,21 @@ class Relay:
         return len(acknowledged), wanted
 
     def _take(self) -> dict[Lane, list[Taken]]:
-        floors = self._floors.current()
         taken: dict[Lane, list[Taken]] = {}
         self._is_full = False
         with server_cursor() as cursor:
-            for lane in sorted(outbox.due_lanes(cursor, floors)):
+            for lane in sorted(self._floors.look(cursor)):
                 room = min(self._windows[lane].room, BATCH)
                 self._is_full = self._is_full or room == 0
                 if lane not in self._topics.present or room == 0:
                     continue
                 poll = Poll(
                     lane=lane,
-                    floor=floors[lane],
+                    floor=self._floors.floor(lane),
                     limit=room,
                     lease=self._dates.publish_lease,
                 )
-                rows, now = outbox.take(cursor, poll)
-                if now is not None and len(rows) < room:
-                    self._floors.all_taken(lane, now)
+                rows, _ = self._shares.poll(cursor, poll, outbox.take)
                 if rows:
                     taken[lane] = rows
         return taken
@@ -166,9 +172,14 @@ class Relay:
         with server_cursor() as cursor:
             for lane, window in self._windows.items():
                 unclaimed = count_published(
-                    cursor, lane, horizon=self._dates.horizon, at_most=MOST
+                    cursor,
+                    lane,
+                    horizon=self._dates.horizon,
+                    at_most=MOST,
+                    since=self._unclaimed_since[lane],
                 )
-                window.measured(unclaimed, at=time.monotonic())
+                self._unclaimed_since[lane] = unclaimed.since
+                window.measured(unclaimed.number, at=time.monotonic())
 
     def _wait_for_broker(self, pause: float) -> None:
         """Take nothing while it is away: consumers of HIGH find the rows due."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import timedelta
 
 from django.db import transaction
 
 from foundation.statements import Cursor, server_cursor
-from notifications.outbox import Lane, Poll, due_lanes, poll_and_claim
+from notifications.outbox import Lane, Poll, poll_and_claim
 from notifications.transitions import Fence
 from notifications.transport.base import Room, Subscription
-from notifications.transport.due_floors import DueFloors
+from notifications.transport.due_floors import TRAIL, DueFloors, Trail
+from notifications.transport.fair_shares import FairShares
 from notifications.transport.sharing import Sharing
 
 # Beside HIGH, which is looked for all the time, the other classes gather for a while:
@@ -27,12 +27,17 @@ class PostgresTransport:
     """
 
     def __init__(
-        self, subscription: Subscription, *, overdue_by: timedelta = timedelta(0)
+        self,
+        subscription: Subscription,
+        *,
+        overdue_by: timedelta = timedelta(0),
+        trail: Trail = TRAIL,
     ) -> None:
         self._lease = subscription.lease
         self._overdue_by = overdue_by
         self._sharing = Sharing(subscription)
-        self._floors = DueFloors(subscription.lanes)
+        self._floors = DueFloors(subscription.lanes, trail=trail, overdue_by=overdue_by)
+        self._shares = FairShares()
         self._serves_high = any(lane.is_high for lane in subscription.lanes)
         self._due: set[Lane] = set()
         self._others_from = 0.0
@@ -40,12 +45,9 @@ class PostgresTransport:
 
     def fetch(self, *, limit: int) -> bool:
         """Look which classes have due rows, so that only those are polled."""
-        floors = self._floors.current()
         self.is_resting = time.monotonic() < self._others_from
-        if self.is_resting:
-            floors = {lane: floors[lane] for lane in floors if lane.is_high}
         with server_cursor() as cursor:
-            self._due = due_lanes(cursor, floors, overdue_by=self._overdue_by)
+            self._due = self._floors.look(cursor, only_high=self.is_resting)
         return bool(self._due)
 
     def claim(self, cursor: Cursor, *, room: Room) -> list[Fence]:
@@ -66,18 +68,17 @@ class PostgresTransport:
     def _claim_lane(self, cursor: Cursor, lane: Lane, room: int) -> list[Fence]:
         poll = Poll(
             lane=lane,
-            floor=self._floors.current()[lane],
+            floor=self._floors.floor(lane),
             limit=room,
             lease=self._lease,
             overdue_by=self._overdue_by,
         )
-        fences, now = poll_and_claim(cursor, poll)
-        if now is not None and len(fences) < room:
+        taken, _ = self._shares.poll(cursor, poll, poll_and_claim)
+        others = self._serves_high and not lane.is_high
+        if others and 0 < len(taken) < room:
             # Not before the COMMIT: a claim that is undone leaves them all due.
-            transaction.on_commit(partial(self._all_taken, lane, now))
-        return fences
+            transaction.on_commit(self._let_others_gather)
+        return [row.fence for row in taken]
 
-    def _all_taken(self, lane: Lane, now: datetime) -> None:
-        self._floors.all_taken(lane, now)
-        if self._serves_high and not lane.is_high:
-            self._others_from = time.monotonic() + _GATHER_SECONDS
+    def _let_others_gather(self) -> None:
+        self._others_from = time.monotonic() + _GATHER_SECONDS

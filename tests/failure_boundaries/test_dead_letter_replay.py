@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from django.test import Client
@@ -168,8 +169,7 @@ def test_a_cancellation_and_a_replay_at_once_agree(api, acme, consume, clock):
         mine = Api(Client(), api.headers)
 
         answer, replayed = run_together(
-            lambda mine=mine, one=notification_id: mine.cancel(one),
-            lambda one=delivery_id: as_staff(acme, one),
+            partial(mine.cancel, notification_id), partial(as_staff, acme, delivery_id)
         )
         (row,) = deliveries(notification_id)
         (result,) = (known["result"] for known in answer.json()["channels"])

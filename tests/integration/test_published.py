@@ -9,6 +9,7 @@ import pytest
 from foundation.statements import Cursor, server_cursor
 from notifications.outbox import Lane, Poll, Taken, take
 from notifications.published import (
+    Unclaimed,
     claim_published,
     count_published,
     record_published,
@@ -120,11 +121,35 @@ def test_published_rows_are_counted_until_they_are_claimed(cursor: Cursor) -> No
     record_published(cursor, taken(cursor), horizon=HORIZON)
 
     def count(at_most: int = 10) -> int:
-        return count_published(cursor, LANE, horizon=HORIZON, at_most=at_most)
+        return count_published(
+            cursor, LANE, horizon=HORIZON, at_most=at_most, since=BEGINNING
+        ).number
 
     assert (count(), count(at_most=2)) == (3, 2)
     claim_published(cursor, rows[:1], lease=LEASE)
     assert count() == 2
+
+
+def test_the_next_count_begins_shortly_before_the_first_that_nobody_claimed(
+    cursor: Cursor, clock: Clock
+) -> None:
+    clock.stop_at(clock.now())
+    first = insert(Row())
+    record_published(cursor, taken(cursor), horizon=HORIZON)
+    clock.advance(timedelta(minutes=1))
+    second = insert(Row())
+    record_published(cursor, taken(cursor), horizon=HORIZON)
+
+    def count(since: datetime = BEGINNING) -> Unclaimed:
+        return count_published(cursor, LANE, horizon=HORIZON, at_most=10, since=since)
+
+    _, first_due = outbox_of(first.delivery_id)
+    _, second_due = outbox_of(second.delivery_id)
+    margin = timedelta(seconds=5)
+    assert count() == (2, first_due - margin)
+    assert count(since=second_due - margin) == (1, second_due - margin)
+    claim_published(cursor, [first, second], lease=LEASE)
+    assert count() == (0, clock.now() + HORIZON - margin)
 
 
 def test_published_rows_are_made_due_and_no_others(cursor: Cursor) -> None:

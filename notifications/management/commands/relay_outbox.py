@@ -15,6 +15,7 @@ from notifications.checks import DELIVERY
 from notifications.outbox import LANES
 from notifications.relay.publishing import Dates, Pace, Relay
 from notifications.relay.topic_watch import republish
+from notifications.transport.due_floors import TRAIL, Trail
 from notifications.worker import (
     Stop,
     add_worker_options,
@@ -56,10 +57,10 @@ class Command(BaseCommand):
         with telling_health(
             options, role="relay", ready=lambda: all(map(_was_heard, relays))
         ):
-            _run_all(relays, stop)
+            run_all(relays, stop)
 
 
-def build_relay(priority: Priority, *, stop: Stop) -> Relay:
+def build_relay(priority: Priority, *, stop: Stop, trail: Trail = TRAIL) -> Relay:
     """Put the relay of one class together as the settings say."""
     return Relay(
         priority=priority,
@@ -69,10 +70,11 @@ def build_relay(priority: Priority, *, stop: Stop) -> Relay:
         ),
         pace=HIGH_PACE if priority is Priority.HIGH else Pace(),
         stop=stop,
+        trail=trail,
     )
 
 
-def _run_all(relays: list[Relay], stop: Stop) -> None:
+def run_all(relays: list[Relay], stop: Stop) -> None:
     """Run a thread for each class; one that falls over ends them all."""
     with ThreadPoolExecutor(len(relays), thread_name_prefix="relay") as threads:
         running = [threads.submit(relay.run) for relay in relays]

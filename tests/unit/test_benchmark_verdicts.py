@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import isolation, priority
+from benchmarks import isolation, overload, priority
 from benchmarks.failure import BenchmarkFailed
+from benchmarks.load import Outcome
 from benchmarks.provider import Call
 from foundation.ids import new_id
 
@@ -57,3 +58,34 @@ def test_priority_is_ok_only_if_every_figure_is(alone, beside, low_alone, ok):
 def test_a_message_that_was_never_called_fails_the_measurement():
     with pytest.raises(BenchmarkFailed, match="1 of 1"):
         priority.waits_of([new_id()], [], per_second=1.0)
+
+
+OVERLOAD = {"goodput": 0.9, "p99_ms": 1000.0, "refused": {"high": 0}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "ok"),
+    [
+        ({}, True),
+        ({"goodput": 0.89}, False),
+        ({"p99_ms": 1001.0}, False),
+        ({"refused": {"high": 1}}, False),
+    ],
+)
+def test_overload_is_ok_only_if_every_figure_is(changes, ok):
+    assert overload.verdict(OVERLOAD | changes)["ok"] is ok
+
+
+def test_an_overload_counts_what_was_accepted_until_the_last_answer():
+    outcome = Outcome(
+        latencies=[0.1] * 80,
+        refused=dict.fromkeys((7, 8, 13, 20), 0.02),
+        seconds=8.0,
+        elapsed=10.0,
+    )
+
+    found = overload.figures(outcome, maximum=10.0)
+
+    assert found["goodput"] == pytest.approx(0.8)
+    assert found["refused"] == {"high": 1, "normal": 1, "low": 2}
+    assert found["refused_p99_ms"] == pytest.approx(20.0)

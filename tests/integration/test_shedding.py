@@ -1,0 +1,251 @@
+"""Too much is refused where it is too much, LOW first, HIGH never; an outage is not."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from foundation.statements import server_cursor
+from notifications.acceptance.shedding import under_way
+from notifications.lateness import note_flow, read_lateness
+from notifications.outbox import LANES, Lane
+from providers.base import Adapter, OutboundMessage, SendResult, Verdict
+from providers.channels import Channel
+from providers.gateway import Gateway
+from tenants.categories import Priority
+from tenants.process_cache import forget_everything
+from tests.acme import Api, query
+from tests.database_clock import Clock
+from tests.factories.notifications import Row, insert
+from tests.factories.providers import OutboundMessageFactory
+
+pytestmark = pytest.mark.usefixtures("committed")
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+OVERLOADED = "/problems/overloaded"
+
+
+def waits(priority: Priority, channel: Channel, *, since: timedelta) -> None:
+    """Let a message of a class have been due for so long."""
+    insert(Row(priority=priority, channel=channel, due_in=-since))
+
+
+def flows(*lanes: Lane) -> None:
+    """Let consumers note that these classes get through; forget what is remembered."""
+    with server_cursor() as cursor:
+        note_flow(cursor, lanes or LANES)
+    forget_everything()
+
+
+def answers(api: Api, **changes: Any) -> dict[str, int]:
+    """Submit one of each class; return their status codes."""
+    return {
+        priority.key: api.submit(
+            idempotency_key=f"{priority.key}-{changes}",
+            priority=priority.key,
+            **changes,
+        ).status_code
+        for priority in Priority
+    }
+
+
+def test_low_that_is_late_sheds_low_of_its_channel_alone(api):
+    waits(Priority.LOW, Channel.EMAIL, since=5 * HOUR)
+    flows()
+
+    assert answers(api) == {"high": 202, "normal": 202, "low": 503}
+    assert answers(api, channels=["sms"])["low"] == 202
+
+
+def test_normal_that_is_late_sheds_low_first_and_itself_later(api):
+    waits(Priority.NORMAL, Channel.EMAIL, since=11 * MINUTE)
+    flows()
+    assert answers(api) == {"high": 202, "normal": 202, "low": 503}
+
+    waits(Priority.NORMAL, Channel.EMAIL, since=21 * MINUTE)
+    flows()
+    late = answers(api, channels=["email", "sms"])
+    assert late == {"high": 202, "normal": 503, "low": 503}
+
+
+def test_high_that_is_late_sheds_the_others(api):
+    waits(Priority.HIGH, Channel.EMAIL, since=MINUTE)
+    flows()
+
+    assert answers(api) == {"high": 202, "normal": 503, "low": 503}
+
+
+def test_what_stands_still_is_an_outage_and_sheds_nothing(api):
+    """Behind an open breaker, an unreachable broker or without consumers."""
+    for priority in Priority:
+        waits(priority, Channel.EMAIL, since=20 * HOUR)
+    forget_everything()
+
+    assert set(answers(api).values()) == {202}
+
+
+def test_what_flowed_a_while_ago_flows_no_more(api, clock: Clock):
+    waits(Priority.LOW, Channel.EMAIL, since=20 * HOUR)
+    flows()
+    clock.advance(timedelta(seconds=16))
+    forget_everything()
+
+    assert answers(api)["low"] == 202
+
+
+def test_a_refusal_says_of_what_and_when_to_come_back_and_writes_nothing(api):
+    waits(Priority.LOW, Channel.EMAIL, since=5 * HOUR)
+    flows()
+
+    refusal = api.submit(priority="low")
+
+    assert refusal.status_code == 503
+    problem = refusal.json()
+    assert problem["type"] == OVERLOADED
+    assert (problem["priority"], problem["channel"]) == ("low", "email")
+    assert 300 <= int(refusal["Retry-After"]) <= 450
+    assert query("SELECT 1 FROM idempotency_key") == []
+
+
+def test_what_was_accepted_before_is_answered_again(api):
+    first = api.submit(priority="low")
+    waits(Priority.LOW, Channel.EMAIL, since=5 * HOUR)
+    flows()
+
+    again = api.submit(priority="low")
+
+    assert (again.status_code, again.content) == (202, first.content)
+
+
+def test_what_is_to_be_sent_later_is_accepted(api, clock: Clock):
+    waits(Priority.LOW, Channel.EMAIL, since=5 * HOUR)
+    flows()
+    send_at = (clock.now() + HOUR).isoformat()
+
+    assert answers(api, send_at=send_at)["low"] == 202
+
+
+def test_a_consumer_notes_what_got_through_and_not_what_failed(api, consume):
+    api.accept(idempotency_key="well", priority="low", channels=["email", "in_app"])
+    failing = {"user_id": "usr_x", "email": "transient+9@simulate.example"}
+    api.accept(idempotency_key="badly", recipient=failing, priority="normal")
+
+    consume()
+
+    noted = {row["lane"] for row in query("SELECT lane FROM lane_flow")}
+    # Once a second: what is settled later in it is noted with the next.
+    assert noted
+    assert noted <= {"email.low", "in_app.low"}
+
+
+def test_lateness_is_read_of_what_flows_alone(api):
+    waits(Priority.LOW, Channel.EMAIL, since=HOUR)
+    waits(Priority.LOW, Channel.SMS, since=HOUR)
+    low = Lane(Priority.LOW, Channel.EMAIL)
+    flows(low, Lane(Priority.HIGH, Channel.EMAIL))
+
+    with server_cursor() as cursor:
+        known = read_lateness(cursor)
+
+    assert list(known) == [low]
+    assert 3600 <= known[low] < 3700
+
+
+class Failing(Adapter):
+    """Never accepts anything."""
+
+    channels = frozenset(Channel)
+
+    async def send(self, message: OutboundMessage) -> SendResult:
+        return Verdict.TRANSIENT.result(code="away")
+
+
+def test_a_channel_with_an_open_breaker_is_not_noted_as_flowing(settings):
+    settings.PROVIDERS = {
+        "away": {
+            "BACKEND": f"{__name__}.Failing",
+            "RATE": None,
+            "PATIENCE": 0.1,
+            "BREAKER": {"least_calls": 3},
+        }
+    }
+
+    async def fail() -> tuple[bool, bool, bool]:
+        gateway = Gateway()
+        message = OutboundMessageFactory.build(channel=Channel.SMS)
+        before = gateway.has_resting(Channel.SMS)
+        async with asyncio.timeout(20):
+            while not gateway.has_resting(Channel.SMS):
+                await gateway.send(message, alias="away")
+        found = before, True, gateway.has_resting(Channel.EMAIL)
+        await gateway.aclose()
+        return found
+
+    assert asyncio.run(fail()) == (False, True, False)
+
+
+@pytest.mark.parametrize(
+    ("under_way_already", "expected"),
+    [
+        (7, {"high": 202, "normal": 202, "low": 202}),
+        (8, {"high": 202, "normal": 202, "low": 503}),
+        (16, {"high": 202, "normal": 503, "low": 503}),
+        (100, {"high": 202, "normal": 503, "low": 503}),
+    ],
+)
+def test_a_crowd_keeps_low_out_first_and_high_never(api, under_way_already, expected):
+    with ExitStack() as crowd:
+        for _ in range(under_way_already):
+            crowd.enter_context(under_way)
+
+        assert answers(api) == expected
+
+    assert under_way.number == 0
+
+
+def test_who_is_refused_by_a_crowd_comes_back_soon(api, caplog):
+    with ExitStack() as crowd:
+        for _ in range(20):
+            crowd.enter_context(under_way)
+        refusal = api.submit()
+
+    assert refusal.json()["type"] == OVERLOADED
+    assert refusal.json()["channel"] is None
+    assert 1 <= int(refusal["Retry-After"]) <= 2
+    # The line of the request tells it; an error of its own would cost as much again.
+    assert [seen for seen in caplog.records if seen.name == "django.request"] == []
+
+
+@pytest.mark.parametrize(
+    ("fullness", "expected"),
+    [
+        (0.85, {"high": 202, "normal": 202, "low": 202}),
+        (0.92, {"high": 202, "normal": 202, "low": 503}),
+        (0.97, {"high": 202, "normal": 503, "low": 503}),
+        (0.995, {"high": 503, "normal": 503, "low": 503}),
+    ],
+)
+def test_a_disk_that_is_nearly_full_takes_less_and_in_the_end_nothing(
+    api, settings, fullness, expected
+):
+    (size,) = query("SELECT pg_database_size(current_database()) AS bytes")
+    settings.DATABASE_MAX_BYTES = int(size["bytes"] / fullness)
+    forget_everything()
+
+    assert answers(api) == expected
+
+
+def test_a_full_disk_has_a_problem_of_its_own(api, settings):
+    first = api.submit()
+    settings.DATABASE_MAX_BYTES = 1
+    forget_everything()
+
+    refusal = api.submit(idempotency_key="another")
+
+    assert (refusal.status_code, refusal["Retry-After"]) == (503, "300")
+    assert refusal.json()["type"] == "/problems/storage-full"
+    assert api.submit().content == first.content
