@@ -22,7 +22,7 @@ import structlog
 from foundation.database_clock import database_now
 from foundation.statements import server_cursor
 from tenants.limits import MILLIONTHS, SMS_SPEND, Limits, limits_of
-from tenants.metrics import QUOTA_EXCEEDED
+from tenants.metrics import QUOTA_EXCEEDED, SPEND_CAP_EXCEEDED
 from tenants.process_cache import ProcessCache
 
 log = structlog.get_logger(__name__)
@@ -188,10 +188,11 @@ def _take(block: _Block, wanted: _Wanted, limits: Limits) -> None:
         if not _is_refused(block, wanted, quota, now=now):
             _enlarge(block, wanted, quota, time_zone=limits.time_zone)
         if block.left < wanted.number:
-            QUOTA_EXCEEDED.labels(wanted.channel).inc()
             left = timedelta(seconds=block.day_ends - now)
             if wanted.channel == SMS_SPEND:
+                SPEND_CAP_EXCEEDED.inc()
                 raise SpendCapExceeded(quota=quota, day=block.day, left=left)
+            QUOTA_EXCEEDED.labels(wanted.channel).inc()
             raise DailyQuotaExceeded(
                 channel=wanted.channel, quota=quota, day=block.day, left=left
             )

@@ -29,6 +29,13 @@ VALUES = {
     "status": {"1xx", "2xx", "3xx", "4xx", "5xx", *DeliveryStatus},
     "outcome": set(Outcome),
     "bucket": set(Bucket),
+    "rule": {
+        "number_in_a_day",
+        "otps_in_ten_minutes",
+        "otps_in_a_day",
+        "marketing_in_a_day",
+        "prefix",
+    },
     "reason": {
         "no_value",
         "unknown_delivery",
