@@ -82,6 +82,8 @@ def prepared_ground(*, history: int, kafka: Kafka | None = None) -> Iterator[Gro
             "DATABASE_OWNER_URL": "",
             # How much can be accepted is asked, not how much a tenant may submit.
             "TENANT_RATE": "1000000",
+            # Nor how often the same few people may be written to.
+            "SMS_A_DAY": "0",
         }
         if kafka is not None:
             run([*MANAGE, "declare_topics", *_ONE_BROKER], environment)

@@ -84,6 +84,12 @@ PAGES = {
             "Providers that refuse us, and how many messages wait for them",
         ),
         Page(
+            "Pumping alarms",
+            "sms_failed",
+            "tenants.PumpingAlarm",
+            "Where one-time passwords pour into numbers that begin alike",
+        ),
+        Page(
             "Sandbox",
             "science",
             "providers.SandboxMessage",

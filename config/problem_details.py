@@ -24,6 +24,7 @@ from config.problem_kinds import (
     kind_of,
 )
 from notifications.acceptance.shedding import Overloaded
+from notifications.acceptance.sms_rules import NumberLimited
 from tenants.answers import rate_headers
 from tenants.daily_quotas import DailyQuotaExceeded
 from tenants.request_rate.rate import RateLimited
@@ -117,7 +118,7 @@ def _headers(error: Exception) -> dict[str, str]:
             return {"Retry-After": str(vars(error)["wait"] or 1)}
         case RateLimited():
             return rate_headers(error.standing)
-        case DailyQuotaExceeded() | Overloaded():
+        case DailyQuotaExceeded() | NumberLimited() | Overloaded():
             return {"Retry-After": str(error.retry_after)}
     return {}
 

@@ -22,6 +22,7 @@ from foundation.keyset import BadCursor
 from foundation.user_ids import MalformedUserId
 from inbox.reading import UnknownMessage
 from notifications.acceptance.shedding import Overloaded
+from notifications.acceptance.sms_rules import NumberLimited
 from notifications.acceptance.storage import StorageFull
 from notifications.acceptance.submission import InvalidSubmission
 from notifications.cancellation import CancelledTooLate, UnknownNotification
@@ -33,7 +34,7 @@ from preferences.preconditions import (
     PreconditionMissing,
 )
 from preferences.recipients import UnknownRecipient
-from tenants.daily_quotas import DailyQuotaExceeded
+from tenants.daily_quotas import DailyQuotaExceeded, SpendCapExceeded
 from tenants.failed_attempts import TooManyFailedAttempts
 from tenants.idempotency import (
     IdempotencyInProgress,
@@ -130,6 +131,18 @@ PROBLEMS: dict[type[Exception], ProblemKind] = {
         "The tenant's daily quota is used up",
         429,
         members=("channel", "quota", "resets_at"),
+    ),
+    SpendCapExceeded: ProblemKind(
+        "spend-cap-exceeded",
+        "The tenant's text messages have cost what they may a day",
+        429,
+        members=("cap", "resets_at"),
+    ),
+    NumberLimited: ProblemKind(
+        "number-limited",
+        "The number has had too many text messages",
+        429,
+        members=("rule",),
     ),
     MissingIdempotencyKey: ProblemKind(
         "idempotency-key-missing", "An idempotency key is needed", 400

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from config.beat import CELERY_BEAT_SCHEDULE  # noqa: F401  # settings
 from config.env import env
 from config.spectacular import SPECTACULAR_SETTINGS  # noqa: F401  # settings
 from config.unfold import FORMAT_MODULE_PATH, UNFOLD  # noqa: F401  # settings
@@ -144,25 +145,6 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_TIME_LIMIT = 120
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BEAT_SCHEDULE = {
-    "make-partitions": {
-        "task": "notifications.tasks.make_partitions",
-        "schedule": timedelta(hours=1),
-    },
-    "resume-mended-accounts": {
-        "task": "notifications.tasks.resume_mended_accounts",
-        "schedule": timedelta(seconds=5),
-        "options": {"expires": 5},
-    },
-    "forget-expired-idempotency-keys": {
-        "task": "notifications.tasks.forget_expired_idempotency_keys",
-        "schedule": timedelta(minutes=5),
-    },
-    "forget-old-daily-usage": {
-        "task": "notifications.tasks.forget_old_daily_usage",
-        "schedule": timedelta(hours=6),
-    },
-}
 
 # -- HTTP ---------------------------------------------------------------------
 
@@ -223,6 +205,20 @@ HEALTH_HOST = env.str("HEALTH_HOST", default="127.0.0.1")
 TENANT_RATE = env.int("TENANT_RATE", default=500)
 # How many web processes share a tenant's rate, while Valkey is away.
 EXPECTED_WEB_PROCESSES = env.int("EXPECTED_WEB_PROCESSES", default=2)
+
+# Where tenants without a home country may send text messages: countries, or * for all.
+SMS_COUNTRIES = env.str("SMS_COUNTRIES", default="*")
+# How many text messages of a tenant one number may get; 0: as many as it likes.
+SMS_OTPS_IN_TEN_MINUTES = env.int("SMS_OTPS_IN_TEN_MINUTES", default=5)
+SMS_OTPS_A_DAY = env.int("SMS_OTPS_A_DAY", default=20)
+SMS_MARKETING_A_DAY = env.int("SMS_MARKETING_A_DAY", default=3)
+SMS_A_DAY = env.int("SMS_A_DAY", default=100)
+# How many OTPs of a tenant numbers of the same first digits may get in ten minutes
+# before staff are told, and before they are refused; 0: never.
+SMS_PREFIX_ALARM = env.int("SMS_PREFIX_ALARM", default=50)
+SMS_PREFIX_LIMIT = env.int("SMS_PREFIX_LIMIT", default=100)
+# What a segment of a text message costs by country; * is every other.
+SMS_PRICES: dict[str, float | str] = env.json("SMS_PRICES", default={"*": "0.1"})
 
 # -- What is refused when there is too much ---------------------------------------
 

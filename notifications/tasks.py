@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from notifications import partitions, replay
-from tenants import daily_quotas, idempotency
+from tenants import daily_quotas, idempotency, pumping_alarms
 
 _EXPIRED_KEYS_AT_ONCE = 5000
 
@@ -33,3 +33,4 @@ def forget_expired_idempotency_keys() -> None:
 def forget_old_daily_usage() -> None:
     """Delete what tenants have used of days long past."""
     daily_quotas.forget_old_days()
+    pumping_alarms.forget_old_alarms()

@@ -77,11 +77,12 @@ def normalise_phone(text: str, *, region: str | None) -> str:
         number = phonenumbers.parse(typed, region or None)
     except NumberParseException as refused:
         raise UnusableAddress("not_a_phone_number", str(refused)) from refused
-    _check_can_be_texted(number)
+    check_can_be_texted(number)
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
-def _check_can_be_texted(number: PhoneNumber) -> None:
+def check_can_be_texted(number: PhoneNumber) -> None:
+    """Raise UnusableAddress for a kind of number that is never sent a text message."""
     if not phonenumbers.is_valid_number(number):
         raise UnusableAddress("not_a_phone_number", "Nobody can have this number.")
     if phonenumbers.region_code_for_number(number) == _GLOBAL_NETWORKS:

@@ -52,6 +52,8 @@ class SendResult:
     provider_message_id: str = ""
     # False where the message was held back and the provider knows nothing of it.
     is_called: bool = True
+    # The provider takes the message for pumped traffic (tenants.pumping_alarms).
+    is_pumping_block: bool = False
     # What a LocalAdapter wants written together with the settlement.
     item: object | None = None
 

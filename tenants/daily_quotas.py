@@ -17,16 +17,23 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+import structlog
+
 from foundation.database_clock import database_now
 from foundation.statements import server_cursor
-from tenants.limits import Limits, limits_of
-from tenants.metrics import QUOTA_EXCEEDED
+from tenants.limits import MILLIONTHS, SMS_SPEND, Limits, limits_of
+from tenants.metrics import QUOTA_EXCEEDED, SPEND_CAP_EXCEEDED
 from tenants.process_cache import ProcessCache
 
+log = structlog.get_logger(__name__)
+
+# Messages. Of money the part alone decides.
 LARGEST_BLOCK = 100
 # A block is this part of the quota at most.
 SMALLEST_PART = 500
 KEEP_FOR = timedelta(days=62)
+# Of the money: staff are told when so much is spent.
+WARN_AT = 0.8
 # A refusal is remembered so long: callers who do not stop would lock the row each time.
 _REFUSED_SECONDS = 1.0
 
@@ -38,7 +45,7 @@ SELECT %(tenant_id)s, %(channel)s, %(day)s, least(%(block)s::bigint, %(quota)s::
     ON CONFLICT (tenant_id, channel, day) DO UPDATE
    SET taken = least(u.taken + %(block)s::bigint, %(quota)s::bigint)
  WHERE u.taken + %(needed)s::bigint <= %(quota)s::bigint
-RETURNING new.taken - coalesce(old.taken, 0)
+RETURNING new.taken - coalesce(old.taken, 0), new.taken
 """
 
 _TAKEN = """
@@ -70,6 +77,18 @@ class DailyQuotaExceeded(Exception):
         self.quota = quota
         self.resets_at = day.ends_at
         self.retry_after = max(math.ceil(left.total_seconds()), 1)
+
+
+class SpendCapExceeded(DailyQuotaExceeded):
+    """The tenant's text messages have cost what they may cost today."""
+
+    def __init__(self, *, quota: int, day: Day, left: timedelta) -> None:
+        super().__init__(channel="sms", quota=quota, day=day, left=left)
+        self.cap = quota // MILLIONTHS
+        self.args = (
+            f"Too little is left of the {self.cap} that the tenant's text messages may"
+            f" cost a day; a new day begins at {day.ends_at.isoformat()}.",
+        )
 
 
 def day_of(now: datetime, *, time_zone: str) -> Day:
@@ -169,12 +188,13 @@ def _take(block: _Block, wanted: _Wanted, limits: Limits) -> None:
         if not _is_refused(block, wanted, quota, now=now):
             _enlarge(block, wanted, quota, time_zone=limits.time_zone)
         if block.left < wanted.number:
+            left = timedelta(seconds=block.day_ends - now)
+            if wanted.channel == SMS_SPEND:
+                SPEND_CAP_EXCEEDED.inc()
+                raise SpendCapExceeded(quota=quota, day=block.day, left=left)
             QUOTA_EXCEEDED.labels(wanted.channel).inc()
             raise DailyQuotaExceeded(
-                channel=wanted.channel,
-                quota=quota,
-                day=block.day,
-                left=timedelta(seconds=block.day_ends - now),
+                channel=wanted.channel, quota=quota, day=block.day, left=left
             )
     block.left -= wanted.number
 
@@ -197,7 +217,9 @@ def _enlarge(block: _Block, wanted: _Wanted, quota: int, *, time_zone: str) -> N
         block.left, block.day = 0, day
     block.day_ends = asked_at + (day.ends_at - now).total_seconds()
     needed = wanted.number - block.left
-    size = min(max(quota // SMALLEST_PART, 1), LARGEST_BLOCK)
+    size = max(quota // SMALLEST_PART, 1)
+    if wanted.channel != SMS_SPEND:
+        size = min(size, LARGEST_BLOCK)
     with server_cursor() as cursor:
         cursor.execute(
             _TAKE,
@@ -216,6 +238,19 @@ def _enlarge(block: _Block, wanted: _Wanted, quota: int, *, time_zone: str) -> N
         block.refused_until = asked_at + _REFUSED_SECONDS
         return
     block.left += taken[0]
+    if wanted.channel == SMS_SPEND:
+        _warn_of_spend(wanted.tenant_id, taken=taken[0], spent=taken[1], cap=quota)
+
+
+def _warn_of_spend(tenant_id: int, *, taken: int, spent: int, cap: int) -> None:
+    """Tell once a day, whichever process took the block that made it so much."""
+    if spent - taken < cap * WARN_AT <= spent:
+        log.warning(
+            "sms_spend_nearly_used_up",
+            tenant_id=tenant_id,
+            spent=spent / MILLIONTHS,
+            cap=cap // MILLIONTHS,
+        )
 
 
 def taken_today(*, tenant_id: int, time_zone: str) -> tuple[Day, Mapping[str, int]]:

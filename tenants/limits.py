@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 
@@ -19,7 +20,15 @@ QUOTA_FIELDS = {
     "push": "daily_push_quota",
     "in_app": "daily_in_app_quota",
 }
-LIMIT_FIELDS = ("requests_per_second", *QUOTA_FIELDS.values())
+LIMIT_FIELDS = (
+    "requests_per_second",
+    *QUOTA_FIELDS.values(),
+    "sms_countries",
+    "daily_sms_spend_cap",
+)
+# Beside the channels: what a day's text messages cost, in millionths.
+SMS_SPEND = "sms_spend"
+MILLIONTHS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +37,8 @@ class Limits:
 
     requests_per_second: int
     daily_quotas: Mapping[str, int]
+    # Where text messages may go; None is everywhere.
+    sms_countries: frozenset[str] | None
     # A day is the tenant's own.
     time_zone: str
     ordered_categories: frozenset[str]
@@ -40,11 +51,10 @@ _limits: ProcessCache[int, Limits] = ProcessCache(
 
 def limits_of(*, tenant_id: int) -> Limits:
     """Return a tenant's limits; a change is noticed within 5 s."""
-    limits = _limits.get(tenant_id)
-    if limits is None:
-        limits = _read(tenant_id)
-        _limits.put(tenant_id, limits)
-    return limits
+    found = limits_of_many([tenant_id])
+    if not found:
+        raise Tenant.DoesNotExist(f"tenant {tenant_id}")
+    return found[tenant_id]
 
 
 def keeps_order(*, tenant_id: int, category: Category) -> bool:
@@ -54,15 +64,31 @@ def keeps_order(*, tenant_id: int, category: Category) -> bool:
     return category in limits_of(tenant_id=tenant_id).ordered_categories
 
 
-def _read(tenant_id: int) -> Limits:
-    fields = ("time_zone", "ordered_categories", *LIMIT_FIELDS)
-    row = Tenant.objects.values(*fields).get(pk=tenant_id)
+def limits_of_many(tenant_ids: Collection[int]) -> dict[int, Limits]:
+    """Return the limits of those tenants that there are, with one query at most."""
+    cached = ((tenant_id, _limits.get(tenant_id)) for tenant_id in set(tenant_ids))
+    found = {tenant_id: limits for tenant_id, limits in cached if limits is not None}
+    if missing := set(tenant_ids) - found.keys():
+        rows = Tenant.objects.filter(pk__in=missing).values(
+            "pk", "time_zone", "default_region", "ordered_categories", *LIMIT_FIELDS
+        )
+        for row in rows:
+            found[row["pk"]] = _limits_in(row)
+            _limits.put(row["pk"], found[row["pk"]])
+    return found
+
+
+def _limits_in(row: Mapping[str, Any]) -> Limits:
     quotas = {channel: row[field] for channel, field in QUOTA_FIELDS.items()}
+    cap = row["daily_sms_spend_cap"]
+    quotas[SMS_SPEND] = None if cap is None else cap * MILLIONTHS
+    countries = row["sms_countries"] or row["default_region"] or settings.SMS_COUNTRIES
     return Limits(
         requests_per_second=row["requests_per_second"] or settings.TENANT_RATE,
         daily_quotas={
             channel: quota for channel, quota in quotas.items() if quota is not None
         },
+        sms_countries=None if countries == "*" else frozenset(countries.split()),
         time_zone=row["time_zone"],
         ordered_categories=frozenset(row["ordered_categories"]),
     )

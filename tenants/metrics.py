@@ -14,3 +14,16 @@ QUOTA_EXCEEDED = Counter(
     "Submissions that found a daily quota used up, repetitions included.",
     ["channel"],
 )
+SPEND_CAP_EXCEEDED = Counter(
+    "notify_sms_spend_cap_exceeded_total",
+    "Submissions whose text message would have cost more than its tenant's day allows.",
+)
+NUMBER_LIMITED = Counter(
+    "notify_sms_number_limited_total",
+    "Text messages that a rule on their number or its first digits held back.",
+    ["rule"],
+)
+PUMPING_ALARMS = Counter(
+    "notify_sms_pumping_alarms_total",
+    "Prefixes that began to get suspiciously many one-time passwords.",
+)

@@ -67,6 +67,22 @@ class Tenant(models.Model):
         " waiting for the end of the one before, retries included; as well as those"
         " that ORDERED_CATEGORIES names for everybody.",
     )
+    sms_countries = models.CharField(
+        max_length=1000,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Countries to which it may send text messages, for example VN LA; *"
+        " for every country. Empty: its default region, or without one the platform's"
+        " default.",
+    )
+    daily_sms_spend_cap = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="What text messages may cost a day, in whole units of the currency in"
+        " which the platform's prices are. Nothing is accepted beyond it, one-time"
+        " passwords included. Empty: no cap; 0: nothing.",
+    )
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
 
     class Meta:
@@ -83,6 +99,10 @@ class Tenant(models.Model):
             CheckConstraint(
                 name="tenant_status_is_known",
                 condition=Q(status__in=["active", "suspended"]),
+            ),
+            CheckConstraint(
+                name="tenant_sms_countries_are_countries",
+                condition=Q(sms_countries__regex=r"^(\*|[A-Z]{2}( [A-Z]{2})*)?$"),
             ),
             CheckConstraint(
                 name="tenant_default_region_is_a_country",
@@ -192,6 +212,39 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}…"
+
+
+class PumpingAlarm(models.Model):
+    """One-time passwords that pour into numbers of the same first digits.
+
+    One row for each prefix of a tenant; it begins anew after a quiet hour.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    # UNIQUE (tenant, prefix) serves the foreign key too.
+    tenant = models.ForeignKey(
+        Tenant, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    country = models.CharField(max_length=3, blank=True)
+    prefix = models.CharField(max_length=12)
+    # Since the alarm: what was let through, what the limit refused, and what the
+    # provider would not send.
+    passed = models.BigIntegerField(default=0)
+    refused = models.BigIntegerField(default=0)
+    blocked = models.BigIntegerField(default=0)
+    since = models.DateTimeField(db_default=AppNow(), editable=False)
+    last_at = models.DateTimeField(db_default=AppNow(), editable=False)
+
+    class Meta:
+        db_table = "pumping_alarm"
+        constraints = [
+            UniqueConstraint(
+                name="pumping_alarm_once_a_prefix", fields=["tenant", "prefix"]
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"+{self.prefix}…"
 
 
 class StaffMembership(models.Model):

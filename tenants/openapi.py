@@ -35,8 +35,9 @@ RATE_HEADERS = [
 ]
 TOO_MANY = OpenApiResponse(
     description="Too many a second (`/problems/rate-limited`), or too many today on a"
-    " channel (`/problems/daily-quota-exceeded`, which has no rate headers). Nothing"
-    " was accepted."
+    " channel (`/problems/daily-quota-exceeded`), for what text messages may cost"
+    " (`/problems/spend-cap-exceeded`) or to one number (`/problems/number-limited`);"
+    " these have no rate headers. Nothing was accepted."
 )
 
 

@@ -36,6 +36,8 @@ def pytest_load_initial_conftests() -> Generator[None]:
     # Runs share a Valkey where the environment names one.
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     os.environ["CACHE_KEY_PREFIX"] = f"test-{os.getpid()}-{worker}"
+    # One process stands for many where tests race.
+    os.environ["SUBMISSIONS_UNDER_WAY"] = "1000"
     yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,8 +13,10 @@ from django.db import OperationalError, transaction
 from foundation.failpoints import failpoint
 from foundation.statements import server_cursor
 from notifications import order
+from notifications.acceptance import sms_rules
 from notifications.acceptance.command import Command, build_command
 from notifications.acceptance.shedding import Overloaded, shed_late
+from notifications.acceptance.sms_rules import NumberLimited
 from notifications.acceptance.statement import ACCEPT
 from notifications.acceptance.storage import StorageFull, check_storage
 from notifications.acceptance.submission import (
@@ -35,12 +38,19 @@ from templates.catalog import (
 )
 from templates.variables import check_variables
 from tenants.categories import Category
-from tenants.daily_quotas import DailyQuotaExceeded, give_back, take_messages
+from tenants.daily_quotas import (
+    DailyQuotaExceeded,
+    Share,
+    give_back,
+    take_messages,
+)
 from tenants.idempotency import (
     IdempotencyInProgress,
     StoredResponse,
     read_first_answer,
 )
+from tenants.limits import SMS_SPEND
+from tenants.number_counts.counts import Counted
 
 _bell = Doorbell()
 
@@ -64,18 +74,25 @@ class PartitionMissing(OperationalError):
 def accept(*, caller: Caller, submission: Submission) -> Accepted:
     """Make a notification durable, or return the answer its key was given before.
 
-    Raises InvalidSubmission, DailyQuotaExceeded, Overloaded, StorageFull,
-    IdempotencyKeyReused and IdempotencyInProgress. A retry of what was once accepted is
-    answered even where it would not be accepted today (its template retired, its
-    send_at passed, the quota used up).
+    Raises InvalidSubmission, DailyQuotaExceeded, NumberLimited, Overloaded,
+    StorageFull, IdempotencyKeyReused and IdempotencyInProgress. A retry of what was
+    once accepted is answered even where it would not be accepted today (its template
+    retired, its send_at passed, the quota used up).
     """
     try:
-        command = _prepare(caller, submission)
-        if _write_within_quota(caller, command):
+        prepared = _prepare(caller, submission)
+        command = prepared.command
+        if _write_within_quota(caller, prepared):
             if command.is_urgent and settings.DELIVERY_TRANSPORT == "kafka":
                 _bell.ring()  # for the relay: nobody else listens
             return Accepted(response=command.response, replayed=False)
-    except (InvalidSubmission, DailyQuotaExceeded, Overloaded, StorageFull) as refused:
+    except (
+        InvalidSubmission,
+        DailyQuotaExceeded,
+        NumberLimited,
+        Overloaded,
+        StorageFull,
+    ) as refused:
         try:
             first = _first_answer(caller, submission)
         except IdempotencyInProgress:
@@ -84,7 +101,16 @@ def accept(*, caller: Caller, submission: Submission) -> Accepted:
     return Accepted(response=_first_answer(caller, submission), replayed=True)
 
 
-def _prepare(caller: Caller, submission: Submission) -> Command:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """What is to be written, and what it has used or will use up."""
+
+    command: Command
+    messages: Mapping[str, int]
+    counted: Counted | None
+
+
+def _prepare(caller: Caller, submission: Submission) -> _Prepared:
     version = _pin_version(caller, submission)
     check_dates(submission)
     priority = submission.priority_for(Category(version.category))
@@ -92,15 +118,27 @@ def _prepare(caller: Caller, submission: Submission) -> Command:
     if submission.send_at is None:
         shed_late(priority, submission.channels)
     person = (caller.tenant_id, submission.user_id)
+    profile = load_profiles([person], channels=submission.channels)[person]
     targets = choose_targets(
         caller=caller,
         submission=submission,
-        profile=load_profiles([person], channels=submission.channels)[person],
+        profile=profile,
         category=version.category,
     )
-    return build_command(
-        caller=caller, submission=submission, version=version, targets=targets
+    judged = sms_rules.judge_texts(
+        caller=caller,
+        submission=submission,
+        version=version,
+        profile=profile,
+        targets=targets,
     )
+    command = build_command(
+        caller=caller, submission=submission, version=version, targets=judged.targets
+    )
+    messages = dict(command.messages)
+    if judged.cost:
+        messages[SMS_SPEND] = judged.cost
+    return _Prepared(command=command, messages=messages, counted=judged.counted)
 
 
 def _pin_version(caller: Caller, submission: Submission) -> PinnedVersion:
@@ -133,22 +171,34 @@ def _pin_version(caller: Caller, submission: Submission) -> PinnedVersion:
     return version
 
 
-def _write_within_quota(caller: Caller, command: Command) -> bool:
+def _write_within_quota(caller: Caller, prepared: _Prepared) -> bool:
     """Write what the tenant's day has room for; count only what was written.
 
     Where that is unknown, because the connection broke, it counts.
     """
     if caller.is_test:
-        return _write(command)
-    shares = take_messages(tenant_id=caller.tenant_id, messages=command.messages)
+        return _write(prepared.command)
+    shares: Sequence[Share] = ()
     try:
-        is_new = _write(command)
-    except (IdempotencyInProgress, InvalidSubmission, OrderKeyBusy, PartitionMissing):
-        give_back(shares)
+        shares = take_messages(tenant_id=caller.tenant_id, messages=prepared.messages)
+        is_new = _write(prepared.command)
+    except (
+        DailyQuotaExceeded,
+        IdempotencyInProgress,
+        InvalidSubmission,
+        OrderKeyBusy,
+        PartitionMissing,
+    ):
+        _take_nothing(shares, prepared)
         raise
     if not is_new:
-        give_back(shares)
+        _take_nothing(shares, prepared)
     return is_new
+
+
+def _take_nothing(shares: Sequence[Share], prepared: _Prepared) -> None:
+    give_back(shares)
+    sms_rules.take_back(prepared.counted)
 
 
 def _write(command: Command) -> bool:

@@ -40,7 +40,10 @@ from notifications.transitions import (
     note_provider,
 )
 from notifications.transport.base import Room, Transport
+from preferences.contact import UnusableAddress
+from preferences.destinations import find_destination
 from providers.base import Finding, OutboundMessage
+from providers.channels import Channel
 from providers.gateway import Health
 from templates.rendering import RenderFailed, render
 
@@ -218,6 +221,16 @@ def settlement_of(work: Work, step: NextStep) -> Settlement:
     )
 
 
+def _check_destination(work: Work, address: str) -> None:
+    """Obey the rules on countries and kinds of numbers as they are now."""
+    if work.channel is not Channel.SMS or work.is_test:
+        return
+    try:
+        find_destination(address, countries=work.sms_countries)
+    except UnusableAddress as unusable:
+        raise Unsendable(suppressed(unusable.reason)) from unusable
+
+
 def _message(work: Work) -> OutboundMessage:
     """Unseal and render; raise Unsendable with what is to become of it instead."""
     begun = work.begun
@@ -230,6 +243,7 @@ def _message(work: Work) -> OutboundMessage:
         ) from broken
     if address is None:
         raise Unsendable(suppressed("address_gone"))
+    _check_destination(work, address)
     if variables is None:
         raise Unsendable(suppressed("content_erased"))
     try:

@@ -26,9 +26,12 @@ from notifications.retry_policy import (
     next_step,
 )
 from notifications.statuses import DeliveryStatus
+from preferences.contact import UnusableAddress
+from preferences.destinations import find_destination
 from providers.base import LocalAdapter, Outcome, Scope, SendResult, Verdict
 from providers.gateway import Gateway, Health
 from providers.open_account import BREAKER_OPEN
+from tenants.pumping_alarms import Suspicion
 
 # Two processes' clocks never agree to the microsecond: what is this close to the end
 # of its lease is left to whoever takes it over.
@@ -82,6 +85,22 @@ async def send(
         called_at=called_at,
         result=result,
         adapter=adapter if isinstance(adapter, LocalAdapter) else None,
+        suspicion=_suspicion(outgoing) if result.is_pumping_block else None,
+    )
+
+
+def _suspicion(outgoing: Outgoing) -> Suspicion | None:
+    """Say where the number begins that the provider takes for pumped."""
+    message = outgoing.message
+    try:
+        found = find_destination(message.address, countries=None)
+    except UnusableAddress:
+        return None
+    return Suspicion(
+        tenant_id=message.tenant_id,
+        country=found.country,
+        prefix=found.prefix,
+        blocked=1,
     )
 
 

@@ -29,6 +29,8 @@ from providers.base import Found, LocalAdapter, Outcome, SendResult
 from providers.channels import Channel
 from providers.registry import may_rest
 from tenants.categories import Priority
+from tenants.pumping_alarms import Suspicion
+from tenants.pumping_alarms import note as note_pumping
 
 ACTOR = "worker"
 
@@ -64,6 +66,8 @@ class Settlement:
     # What was answered where it was looked up instead.
     found: Found | None = None
     adapter: LocalAdapter | None = field(default=None, repr=False)
+    # Whom the provider takes for pumped.
+    suspicion: Suspicion | None = None
 
     @property
     def lane(self) -> Lane:
@@ -98,6 +102,7 @@ def settle(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
         cursor, [event for known in settlements for event in _events(known, owned)]
     )
     _learn_of_faults(cursor, settlements)
+    note_pumping(cursor, [known.suspicion for known in settlements if known.suspicion])
     _observe(settlements, owned)
 
 

@@ -22,6 +22,7 @@ from providers.routing import RouteTable, choose, load_routes
 from templates.catalog import PinnedVersion, load_versions
 from tenants import data_keys
 from tenants.categories import Priority
+from tenants.limits import limits_of_many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,8 @@ class Work:
     # None where the settings know no such provider; the gateway says so.
     adapter: type[Adapter] | None
     sealed_content: bytes | None
+    # Where the tenant may send text messages; None is everywhere.
+    sms_countries: frozenset[str] | None = None
 
     @property
     def is_local(self) -> bool:
@@ -130,6 +133,10 @@ def load_work(cursor: Cursor, begun: Sequence[Begun], *, health: Health) -> list
     }
     if unpinned:
         raise BrokenInvariant(unpinned)
+    limits = limits_of_many(
+        {row.tenant_id for row in begun if row.channel == Channel.SMS.value}
+    )
+    countries = {tenant_id: known.sms_countries for tenant_id, known in limits.items()}
     faulty = faulty_accounts(cursor)
     choice = Choice(
         load_routes({row.tenant_id for row in begun}),
@@ -138,7 +145,14 @@ def load_work(cursor: Cursor, begun: Sequence[Begun], *, health: Health) -> list
         health=health,
     )
     return [
-        _work(row, notifications[row.notification_id], profiles, versions, choice)
+        _work(
+            row,
+            notifications[row.notification_id],
+            profiles,
+            versions,
+            choice,
+            countries.get(row.tenant_id),
+        )
         for row in begun
     ]
 
@@ -202,6 +216,7 @@ def _work(
     profiles: Mapping[tuple[int, str], Profile],
     versions: Mapping[int, PinnedVersion],
     choice: Choice,
+    sms_countries: frozenset[str] | None,
 ) -> Work:
     user_id, version_id, locale, is_test, priority, sealed = notification
     channel = Channel(begun.channel)
@@ -215,6 +230,7 @@ def _work(
         user_id=user_id,
         locale=locale or profile.locale or "",
         is_test=is_test,
+        sms_countries=sms_countries,
         profile=profile,
         version=versions[version_id],
         provider=provider,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -29,7 +30,12 @@ from providers.http import (
     check_endpoint,
     encode_form,
 )
-from providers.sms.twilio_codes import verdict_of
+from providers.sms.twilio_codes import (
+    CODES,
+    PUMPING_BLOCK,
+    PUMPING_BLOCK_LASTS,
+    verdict_of,
+)
 
 _LONGEST_VALIDITY = 36_000
 _ACCOUNT_SID = re.compile(r"AC[0-9a-fA-F]{32}")
@@ -106,10 +112,14 @@ class TwilioAdapter(HttpAdapter, SearchableAdapter):
             code=known,
             by_pool="MessagingServiceSid" in self._sender,
         )
-        return verdict.result(
+        result = verdict.result(
             code=str(known or f"http_{answer.status}"),
             retry_after=answer.retry_after,
         )
+        if known == PUMPING_BLOCK and verdict is CODES[PUMPING_BLOCK]:
+            wait = answer.retry_after or PUMPING_BLOCK_LASTS
+            return replace(result, is_pumping_block=True, retry_after=wait)
+        return result
 
     async def find(self, message: OutboundMessage, *, since: datetime) -> Found:
         """List what went to the number since then, and compare the text."""

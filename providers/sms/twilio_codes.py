@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from providers.base import Verdict
 from providers.http_codes import verdict_of_status
@@ -14,6 +15,10 @@ BAD_MESSAGE = Verdict.BAD_MESSAGE
 BAD_RECIPIENT = Verdict.BAD_RECIPIENT
 OPTED_OUT = Verdict.OPTED_OUT
 ACCOUNT_FAULT = Verdict.ACCOUNT_FAULT
+
+# Twilio's own guard against pumped traffic.
+PUMPING_BLOCK = 30450
+PUMPING_BLOCK_LASTS = timedelta(minutes=30)
 
 # The code in the body of a 4xx. Meanings: Twilio's error dictionary,
 # https://www.twilio.com/docs/api/errors, snapshot of 2023-05-15; "later" marks codes
@@ -88,6 +93,7 @@ CODES: Mapping[int, Verdict] = {
     30110: BAD_MESSAGE,  # domain blocked
     30111: BAD_MESSAGE,  # URL blocked
     30132: ACCOUNT_FAULT,  # link shortening: certificate not valid
+    PUMPING_BLOCK: BUSY_RECIPIENT,  # later: its numbers rest for 15 to 30 minutes
     60005: BUSY_RECIPIENT,  # downstream carrier error; "repeat": seen
 }
 

@@ -2,4 +2,9 @@
 
 from __future__ import annotations
 
-from tenants.admin import api_keys, staff, tenancy  # noqa: F401 - they register
+from tenants.admin import (  # noqa: F401 - they register
+    api_keys,
+    pumping_alarms,
+    staff,
+    tenancy,
+)

@@ -18,7 +18,7 @@ from tenants.admin.scoping import TenantScopedAdmin
 from tenants.admin.typed import ModelForm
 from tenants.categories import CATEGORY_CHOICES
 from tenants.daily_quotas import taken_today
-from tenants.limits import LIMIT_FIELDS, QUOTA_FIELDS
+from tenants.limits import LIMIT_FIELDS, MILLIONTHS, QUOTA_FIELDS, SMS_SPEND
 from tenants.models import Tenant
 from tenants.onboarding import Home, create_tenant
 
@@ -102,6 +102,7 @@ class TenantAdmin(TenantScopedAdmin):
         quotas = {
             channel: getattr(obj, field) for channel, field in QUOTA_FIELDS.items()
         }
+        spent = taken.get(SMS_SPEND, 0) / MILLIONTHS
         return (
             Table(
                 title=f"Messages of {day.date}, until {moment(day.ends_at)} UTC",
@@ -110,6 +111,11 @@ class TenantAdmin(TenantScopedAdmin):
                     (words(channel), *_of_quota(quota, taken.get(channel, 0)))
                     for channel, quota in quotas.items()
                 ],
+            ),
+            Table(
+                title="Cost of today's text messages, by the platform's prices",
+                headers=("Spent, and held ready by processes", "Cap"),
+                rows=[_of_quota(obj.daily_sms_spend_cap, spent)],
             ),
         )
 
@@ -143,6 +149,6 @@ class TenantAdmin(TenantScopedAdmin):
                 self.record(request, kind=kind, tenant_id=obj.pk, detail=detail)
 
 
-def _of_quota(quota: int | None, taken: int) -> tuple[object, object]:
+def _of_quota(quota: int | None, taken: float) -> tuple[object, object]:
     """Show a channel's use; without a quota nobody counts."""
     return ("not counted", "none") if quota is None else (taken, quota)

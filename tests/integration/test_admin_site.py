@@ -55,6 +55,7 @@ def test_pages_are_grouped_by_job_and_shown_to_whom_they_are_open():
             "Dead letters",
             "Rejected records",
             "Account faults",
+            "Pumping alarms",
             "Sandbox",
         ],
         "Content": ["Templates"],

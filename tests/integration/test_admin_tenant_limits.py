@@ -106,7 +106,7 @@ def test_the_page_shows_what_is_used_of_today():
     Tenant.objects.filter(pk=tenant.pk).update(daily_sms_quota=50, daily_push_quota=3)
     Blocks().take(tenant_id=tenant.pk, messages={"sms": 4, "email": 7})
 
-    (table,) = superuser_console().get(page_of(tenant)).context["tables"]
+    (table, _) = superuser_console().get(page_of(tenant)).context["tables"]
 
     assert table.title.startswith("Messages of ")
     assert [list(row) for row in table.rows] == [
@@ -115,6 +115,39 @@ def test_the_page_shows_what_is_used_of_today():
         ["push", 0, 3],
         ["in app", "not counted", "none"],
     ]
+
+
+def test_the_page_shows_what_text_messages_have_cost_today():
+    tenant = TenantFactory.create()
+    Tenant.objects.filter(pk=tenant.pk).update(daily_sms_spend_cap=50)
+    Blocks().take(tenant_id=tenant.pk, messages={"sms_spend": 1_250_000})
+
+    (_, table) = superuser_console().get(page_of(tenant)).context["tables"]
+
+    # A millionth of a unit each; a block is a tenth of one.
+    assert [list(row) for row in table.rows] == [[1.25, 50]]
+
+
+def test_a_tenant_without_a_cap_is_not_counted():
+    tenant = TenantFactory.create()
+
+    (_, table) = superuser_console().get(page_of(tenant)).context["tables"]
+
+    assert [list(row) for row in table.rows] == [["not counted", "none"]]
+
+
+@pytest.mark.parametrize("countries", ["vn", "VN,LA", "VNM", "* VN"])
+def test_countries_that_are_none_are_refused_in_the_form(countries):
+    tenant = TenantFactory.create()
+
+    answer = superuser_console().post(
+        page_of(tenant), **form(tenant, sms_countries=countries)
+    )
+
+    assert answer.status_code == 200
+    assert answer.context["adminform"].form.errors
+    tenant.refresh_from_db()
+    assert tenant.sms_countries == ""
 
 
 def test_a_new_tenant_is_not_asked_for_limits():

@@ -29,8 +29,18 @@ VALUES = {
     "status": {"1xx", "2xx", "3xx", "4xx", "5xx", *DeliveryStatus},
     "outcome": set(Outcome),
     "bucket": set(Bucket),
+    "rule": {
+        "number_in_a_day",
+        "otps_in_ten_minutes",
+        "otps_in_a_day",
+        "marketing_in_a_day",
+        "prefix",
+    },
     "reason": {
+        "crowd",
+        "late",
         "no_value",
+        "storage",
         "unknown_delivery",
         "unknown_version",
         "wrong_claim_count",

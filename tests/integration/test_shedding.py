@@ -23,10 +23,15 @@ from tests.database_clock import Clock
 from tests.factories.notifications import Row, insert
 from tests.factories.providers import OutboundMessageFactory
 
-pytestmark = pytest.mark.usefixtures("committed")
+pytestmark = pytest.mark.usefixtures("committed", "sixteen_at_once")
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 OVERLOADED = "/problems/overloaded"
+
+
+@pytest.fixture
+def sixteen_at_once(settings):
+    settings.SUBMISSIONS_UNDER_WAY = 16
 
 
 def waits(priority: Priority, channel: Channel, *, since: timedelta) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -31,7 +32,7 @@ CODE_ROWS = {
     ],
     Verdict.OPTED_OUT: [21610],
     Verdict.RATE_LIMITED: [20429, 21611],
-    Verdict.BUSY_RECIPIENT: [60005],
+    Verdict.BUSY_RECIPIENT: [30450, 60005],
     Verdict.UNKNOWN: [20500, 20503],
 }
 ROWS = [(code, verdict) for verdict, codes in CODE_ROWS.items() for code in codes]
@@ -61,7 +62,18 @@ def classify(status, content, headers=None, **options):
 def test_code_has_one_meaning(code, verdict):
     result = classify(400, {"code": code, "status": 400, "message": "No."})
 
-    assert result == verdict.result(code=str(code))
+    meant = verdict.result(code=str(code))
+    assert (result.outcome, result.scope) == (meant.outcome, meant.scope)
+    assert result.code == str(code)
+
+
+def test_a_block_of_pumped_traffic_is_told_and_outlives_the_retry_of_an_otp():
+    result = classify(400, {"code": 30450})
+
+    assert result.is_pumping_block
+    assert result.retry_after == timedelta(minutes=30)
+    assert not classify(400, {"code": 60005}).is_pumping_block
+    assert not classify(503, {"code": 30450}).is_pumping_block
 
 
 def test_every_row_of_the_table_is_in_the_table_of_this_file():

@@ -1,0 +1,45 @@
+"""Where a phone number is, and whether text messages may go there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import phonenumbers
+
+from preferences.contact import UnusableAddress, check_can_be_texted
+
+_PREFIX_DIGITS = 8
+# However short a number is, so many of its digits are no part of its prefix.
+_OTHER_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """A number's country, and its first digits: many numbers share them."""
+
+    country: str
+    prefix: str = field(repr=False)
+
+
+def find_destination(number: str, *, countries: Collection[str] | None) -> Destination:
+    """Return where an E.164 number is; raise UnusableAddress if nothing may go there.
+
+    `countries` are those that may be sent to, None is all of them. Kinds of numbers are
+    judged anew: what is known of them changes.
+    """
+    try:
+        parsed = phonenumbers.parse(number)
+    except phonenumbers.NumberParseException as broken:
+        raise UnusableAddress("not_a_phone_number", str(broken)) from broken
+    check_can_be_texted(parsed)
+    country = phonenumbers.region_code_for_number(parsed) or ""
+    if countries is not None and country not in countries:
+        raise UnusableAddress(
+            "country_not_allowed",
+            "The tenant may not send text messages to this number's country.",
+        )
+    bare = number.removeprefix("+")
+    return Destination(
+        country=country, prefix=bare[: min(_PREFIX_DIGITS, len(bare) - _OTHER_DIGITS)]
+    )
