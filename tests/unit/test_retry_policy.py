@@ -13,12 +13,13 @@ from notifications.retry_policy import (
     Attempt,
     NextStep,
     RetryPolicy,
+    after_look_up,
     after_reconciling,
     defer,
     next_step,
 )
 from notifications.statuses import DeliveryStatus
-from providers.base import Outcome, Scope, SendResult
+from providers.base import Finding, Outcome, Scope, SendResult
 from providers.channels import Channel
 from providers.unknown_policy import UnknownPolicy, default_policy
 from tenants.categories import Category
@@ -43,6 +44,7 @@ def attempt(**changes):
         "covered_for": timedelta(0),
         "unknown_policy": UnknownPolicy.RETRY,
         "unknown_count": 0,
+        "can_look_up": False,
         "now": NOW,
         "retry_until": NOW + timedelta(hours=24),
         "expires_at": None,
@@ -213,6 +215,68 @@ def test_what_the_end_of_reconciling_leads_to(category, channel, unknown_count, 
 
     assert (end.status, end.reason) == (status, "outcome_unknown")
     assert not end.counted
+
+
+def test_who_can_be_asked_is_asked_first_after_five_seconds_and_each_time():
+    for unknown_count in (0, 1, 2):
+        after = step(
+            UNKNOWN,
+            unknown_policy=UnknownPolicy.RECONCILE,
+            can_look_up=True,
+            unknown_count=unknown_count,
+        )
+        assert (after.reason, after.delay) == ("reconciling", timedelta(seconds=5))
+
+
+def test_who_cannot_be_asked_is_waited_for_once():
+    after = step(UNKNOWN, unknown_policy=UnknownPolicy.RECONCILE, unknown_count=1)
+
+    assert after.status is DeliveryStatus.PARKED
+
+
+def looked_up(finding, *, after=timedelta(0), **changes):
+    return after_look_up(
+        finding,
+        attempt(now=NOW + after, unknown_count=1, **changes),
+        policy=SEED,
+        reconcile_until=NOW + timedelta(minutes=5),
+    )
+
+
+def test_what_is_found_is_sent_and_counts_no_attempt():
+    found = looked_up(Finding.FOUND)
+
+    assert (found.status, found.counted) == (DeliveryStatus.SENT, False)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(1, DeliveryStatus.PENDING), (6, DeliveryStatus.PARKED)]
+)
+def test_what_is_not_found_is_sent_again_while_attempts_are_left(number, status):
+    missing = looked_up(Finding.NOT_FOUND, number=number, channel=Channel.SMS)
+
+    assert (missing.status, missing.counted) == (status, False)
+    assert missing.reconcile_until is None
+
+
+@pytest.mark.parametrize(
+    ("after", "at"), [(5, 30), (29, 30), (30, 120), (121, 300), (299, 300)]
+)
+def test_who_cannot_tell_is_asked_again_at_the_next_date(after, at):
+    again = looked_up(Finding.CANNOT_TELL, after=timedelta(seconds=after))
+
+    assert (again.status, again.at) == (
+        DeliveryStatus.PENDING,
+        NOW + timedelta(seconds=at),
+    )
+    assert again.reconcile_until == NOW + timedelta(minutes=5)
+    assert not again.counted
+
+
+def test_after_the_last_date_nobody_is_asked():
+    end = looked_up(Finding.CANNOT_TELL, after=timedelta(minutes=5))
+
+    assert (end.reason, end.reconcile_until) == ("outcome_unknown", None)
 
 
 @pytest.mark.parametrize(
