@@ -11,6 +11,7 @@ from foundation.ids import parse_public_id
 from notifications.order import LOOKS_AGAIN_AFTER
 from notifications.replay import replay
 from tests.acme import Api, deliveries, events, query
+from tests.factories.preferences import DeviceFactory
 from tests.factories.tenants import api_key, authorization
 
 FAILS_ONCE = "transient+1@simulate.example"
@@ -303,6 +304,24 @@ def test_other_queues_are_independent(api, consume, changes):
     consume()
 
     assert sorted(calls()) == sorted(ids(first, other))
+
+
+def test_a_device_that_fails_holds_up_no_other(api, acme, consume):
+    for token in ("sandbox-transient-1", "sandbox-accept"):
+        DeviceFactory.create(tenant=acme, user_id="usr_chi", token=token)
+    recipient = {"user_id": "usr_chi"}
+    accepted = [
+        api.accept(idempotency_key=name, channels=["push"], recipient=recipient)
+        for name in ("first", "second")
+    ]
+
+    consume()
+
+    waiting = [
+        {each["waiting_for"] for each in api.standing(one)["channels"]}
+        for one in accepted
+    ]
+    assert waiting == [{"", "retry"}, {"", "order"}]
 
 
 def test_the_inbox_keeps_its_order(api, consume):
