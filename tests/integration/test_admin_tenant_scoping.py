@@ -17,7 +17,7 @@ from providers.channels import Channel
 from providers.models import SandboxMessage
 from templates.models import Template, TemplateContent, TemplateVersion
 from tenants.api_keys import issue_key
-from tenants.models import ApiKey, StaffMembership, Tenant
+from tenants.models import ApiKey, PumpingAlarm, StaffMembership, Tenant
 from tests.factories.notifications import Row, insert
 from tests.factories.providers import ProviderRouteFactory, recorded
 from tests.factories.staff import (
@@ -63,12 +63,14 @@ def rows_of(slug: str) -> Rows:
         user=StaffFactory.create(), tenant=tenant, role=Role.VIEWER
     )
     route = ProviderRouteFactory.create(tenant=tenant, provider="sandbox")
+    alarm = PumpingAlarm.objects.create(tenant=tenant, country="VN", prefix="8490123")
     return Rows(
         tenant,
         {
             "tenants/tenant": tenant.pk,
             "tenants/apikey": key.pk,
             "tenants/staffmembership": member.pk,
+            "tenants/pumpingalarm": alarm.pk,
             "audit/auditevent": event.pk,
             "providers/providerroute": route.pk,
             "providers/sandboxmessage": message.pk,
@@ -86,6 +88,7 @@ PAGES = [
     "tenants/tenant",
     "tenants/apikey",
     "tenants/staffmembership",
+    "tenants/pumpingalarm",
     "audit/auditevent",
     "providers/providerroute",
     "providers/sandboxmessage",
@@ -97,7 +100,14 @@ PAGES = [
     "notifications/deadletter",
 ]
 ALL_ROLES = tuple(Role.values)
-READ_ONLY = [Notification, Delivery, DeadLetter, SandboxMessage, AuditEvent]
+READ_ONLY = [
+    Notification,
+    Delivery,
+    DeadLetter,
+    SandboxMessage,
+    AuditEvent,
+    PumpingAlarm,
+]
 
 
 def test_every_page_with_a_tenants_rows_is_in_this_matrix():
