@@ -30,7 +30,7 @@ class RetryPolicy:
         """Return the longest wait after that many attempts; None: no more tries."""
         if attempts >= self.max_attempts:
             return None
-        doublings = min(attempts - 1, 32)
+        doublings = max(min(attempts - 1, 32), 0)
         return min(self.base * (1 << doublings), self.cap)
 
 

@@ -112,10 +112,10 @@ class _Prepared:
 
 def _prepare(caller: Caller, submission: Submission) -> _Prepared:
     version = _pin_version(caller, submission)
-    check_dates(submission)
+    ahead = check_dates(submission)
     priority = submission.priority_for(Category(version.category))
     check_storage(priority)
-    if submission.send_at is None:
+    if ahead <= settings.LATE_AFTER[priority]:
         shed_late(priority, submission.channels)
     person = (caller.tenant_id, submission.user_id)
     profile = load_profiles([person], channels=submission.channels)[person]
@@ -133,7 +133,10 @@ def _prepare(caller: Caller, submission: Submission) -> _Prepared:
         targets=targets,
     )
     command = build_command(
-        caller=caller, submission=submission, version=version, targets=judged.targets
+        caller=caller,
+        submission=submission,
+        version=version,
+        targets=judged.targets,
     )
     messages = dict(command.messages)
     if judged.cost:

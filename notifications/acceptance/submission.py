@@ -67,27 +67,30 @@ class Submission:
         return self.priority
 
 
-def check_dates(submission: Submission) -> None:
-    """Refuse what lies too far off or expires before it is sent.
+def check_dates(submission: Submission) -> timedelta:
+    """Refuse what lies too far off or expires before it is sent; return how far ahead
+    it is to be sent.
 
     A send_at that is a few minutes past means now: clocks differ.
     """
     if submission.send_at is None and submission.expires_at is None:
-        return
+        return timedelta(0)
     now = database_now()
     send_at = submission.send_at or now
     if not EARLIEST <= send_at - now <= LATEST:
         raise InvalidSubmission(
             FieldError("/send_at", "must be at most 5 minutes past and 400 days ahead")
         )
+    ahead = max(send_at - now, timedelta(0))
     if submission.expires_at is None:
-        return
+        return ahead
     if submission.expires_at <= max(send_at, now):
         raise expires_too_soon()
     if submission.expires_at - send_at > LATEST:
         raise InvalidSubmission(
             FieldError("/expires_at", "must be at most 400 days after send_at")
         )
+    return ahead
 
 
 def expires_too_soon() -> InvalidSubmission:

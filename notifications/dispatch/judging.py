@@ -172,7 +172,9 @@ def judge_doubt(work: Work, *, now: datetime) -> NextStep | None:
     undecided = begun.maybe_sent and begun.unknown_count == 0
     if work.is_local or not (begun.lost_attempt or undecided):
         return _attempts_used_up(work)
-    attempt = replace(attempt_of(work, now=now), number=begun.attempt_count)
+    # None is counted where a replay began to count anew.
+    number = max(begun.attempt_count, 1)
+    attempt = replace(attempt_of(work, now=now), number=number)
     if attempt.covered_for > timedelta(0) and not begun.lost_attempt:
         return None
     step = after_unknown(attempt, policy=retry_policy(begun.category), spread=0.0)

@@ -28,11 +28,16 @@ def keep_order(
     """Let of each key the oldest go, the others wait for its end, whatever it is.
 
     Whom policy ends in this very claim holds nobody up: nobody would be woken for it.
+    Asking what became of a call overtakes nobody.
     """
     keyed = [one for one in judged if one[0].begun.order_key is not None]
     followers = order.find_followers(
         cursor,
-        [work.begun.delivery_id for work, step in keyed if step is None],
+        [
+            work.begun.delivery_id
+            for work, step in keyed
+            if step is None and not work.begun.is_reconciling
+        ],
         ending=[
             work.begun.delivery_id
             for work, step in keyed

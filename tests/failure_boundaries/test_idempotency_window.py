@@ -7,6 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from foundation.statements import server_cursor
+from notifications.replay import resume_mended_accounts
+from providers.account_faults import note_faulty, note_mended
 from tests.acme import deliveries, events, provider_settings, query, sandbox_calls
 
 FIVE_MINUTES = timedelta(minutes=5)
@@ -116,3 +119,34 @@ def test_the_lost_attempt_of_a_worker_is_within_the_window_or_not(
     assert delivery["status"] == statuses[-1]
     assert len(sandbox_calls(delivery["id"])) == len(statuses)
     assert events(notification_id)[1] == "delivery.attempt_lost"
+
+
+def test_a_doubtful_one_that_waited_for_its_account_is_decided_by_the_policy(
+    api, consume, clock
+):
+    """No attempt is counted after a resume, and the window is over."""
+    account = {**sandbox(60.0), "BREAKER": {}}
+    with provider_settings(sandbox=account):
+        notification_id = api.accept(recipient=to("timeout+1"))
+        consume()
+        with server_cursor() as cursor:
+            note_faulty(cursor, {"sandbox": "http_401"})
+        clock.advance(timedelta(seconds=2))
+        consume()
+        (delivery,) = deliveries(notification_id)
+        assert (delivery["status"], delivery["reason"]) == ("parked", "account_fault")
+
+        with server_cursor() as cursor:
+            note_mended(cursor, ["sandbox"])
+        clock.advance(timedelta(minutes=2))
+        assert resume_mended_accounts() == 1
+        consume()
+
+        (delivery,) = deliveries(notification_id)
+        assert (delivery["status"], delivery["reason"]) == ("pending", "reconciling")
+        assert len(sandbox_calls(delivery["id"])) == 1
+        clock.advance(FIVE_MINUTES)
+        consume()
+    # To the sandbox it is a first attempt again, and times out.
+    assert len(sandbox_calls(delivery["id"])) == 2
+    assert deliveries(notification_id)[0]["status"] == "parked"

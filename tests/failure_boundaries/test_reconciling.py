@@ -259,3 +259,25 @@ def test_a_route_that_leads_elsewhere_by_now_does_not_change_who_is_asked(
 
     (delivery,) = deliveries(notification_id)
     assert (delivery["status"], delivery["provider"]) == ("sent", "twilio")
+
+
+def test_a_look_up_waits_for_nobody_of_its_order_key(
+    doubtful, api, consume, clock, settings
+):
+    """One with an older rank came back while the outcome was unknown, as a replay
+    brings it."""
+    settings.ORDERED_CATEGORIES = ["transactional"]
+    younger = doubtful(created=True, idempotency_key="younger")
+    clock.advance(timedelta(seconds=6))
+    older = api.accept(idempotency_key="older", channels=["sms"])
+    query(
+        "UPDATE outbox SET order_at = order_at - interval '1 hour', due_at = app_now()"
+        " WHERE delivery_id = %s RETURNING 1",
+        deliveries(older)[0]["id"],
+    )
+
+    consume()
+
+    (delivery,) = deliveries(younger)
+    assert (delivery["status"], delivery["reason"]) == ("sent", "found_by_look_up")
+    assert deliveries(older)[0]["status"] == "pending"

@@ -126,12 +126,15 @@ def test_what_was_accepted_before_is_answered_again(api):
     assert (again.status_code, again.content) == (202, first.content)
 
 
-def test_what_is_to_be_sent_later_is_accepted(api, clock: Clock):
+@pytest.mark.parametrize(("ahead", "status"), [(5 * HOUR, 202), (MINUTE, 503)])
+def test_what_is_to_be_sent_when_lateness_is_over_is_accepted(
+    api, clock: Clock, ahead, status
+):
     waits(Priority.LOW, Channel.EMAIL, since=5 * HOUR)
     flows()
-    send_at = (clock.now() + HOUR).isoformat()
+    send_at = (clock.now() + ahead).isoformat()
 
-    assert answers(api, send_at=send_at)["low"] == 202
+    assert answers(api, send_at=send_at)["low"] == status
 
 
 def test_a_consumer_notes_what_got_through_and_not_what_failed(api, consume):
