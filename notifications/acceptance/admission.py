@@ -18,7 +18,7 @@ def admit(
 ) -> RateStanding:
     """Let a request in and count it against its tenant's rate, or raise Overloaded or
     RateLimited."""
-    category = _category(caller, template_name, template_version)
+    category = category_of(caller.tenant_id, template_name, template_version)
     shed_crowd(default_priority(category) if priority is None else priority)
     if caller.is_test:
         bucket = Bucket.TEST
@@ -29,13 +29,13 @@ def admit(
     return count_request(tenant_id=caller.tenant_id, bucket=bucket)
 
 
-def _category(caller: Caller, name: str, number: int | None) -> Category:
+def category_of(tenant_id: int, name: str, number: int | None) -> Category:
     """Tell by the template, which staff approved: anybody can ask for HIGH.
 
     What has no template will be refused; until then it is like most.
     """
     try:
-        version = find_version(tenant_id=caller.tenant_id, name=name, number=number)
+        version = find_version(tenant_id=tenant_id, name=name, number=number)
     except (UnknownTemplate, UnknownTemplateVersion):
         return Category.TRANSACTIONAL
     return Category(version.category)

@@ -58,6 +58,11 @@ class _UnderWay:
 under_way = _UnderWay()
 
 
+def is_crowded() -> bool:
+    """Tell whether anything at all would be refused."""
+    return under_way.number > _ROOM[Priority.LOW] * settings.SUBMISSIONS_UNDER_WAY
+
+
 def shed_crowd(priority: Priority) -> None:
     """Raise Overloaded if the process has more under way than a class may find.
 
