@@ -99,6 +99,8 @@ def problem(
         status=kind.status,
         content_type="application/problem+json",
     )
+    # For those that answer before Django's own middleware would add it.
+    response["Content-Length"] = str(len(response.content))
     if kind.retry_after:
         response["Retry-After"] = str(int(kind.retry_after.total_seconds()))
     return response

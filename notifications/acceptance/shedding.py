@@ -60,7 +60,7 @@ under_way = _UnderWay()
 
 def is_crowded() -> bool:
     """Tell whether anything at all would be refused."""
-    return under_way.number > _ROOM[Priority.LOW] * settings.SUBMISSIONS_UNDER_WAY
+    return under_way.number > _room(Priority.LOW)
 
 
 def shed_crowd(priority: Priority) -> None:
@@ -69,13 +69,17 @@ def shed_crowd(priority: Priority) -> None:
     Threads that work at once slow each other down: beyond a few they only wait longer.
     HIGH always comes in.
     """
-    room = _ROOM.get(priority)
-    if room is None or under_way.number <= room * settings.SUBMISSIONS_UNDER_WAY:
+    if priority is Priority.HIGH or under_way.number <= _room(priority):
         return
     observe_shed(reason="crowd", priority=priority.key)
     raise Overloaded(
         "too many submissions are being worked on", priority=priority, retry_after=1.0
     )
+
+
+def _room(priority: Priority) -> float:
+    most: int = settings.SUBMISSIONS_UNDER_WAY
+    return _ROOM[priority] * most
 
 
 def shed_late(priority: Priority, channels: Collection[Channel]) -> None:

@@ -257,3 +257,44 @@ def test_a_full_disk_has_a_problem_of_its_own(api, settings):
     assert (refusal.status_code, refusal["Retry-After"]) == (503, "300")
     assert refusal.json()["type"] == "/problems/storage-full"
     assert api.submit().content == first.content
+
+
+@pytest.fixture
+def crowd():
+    with ExitStack() as entered:
+        for _ in range(20):
+            entered.enter_context(under_way)
+        yield
+
+
+@pytest.mark.usefixtures("crowd")
+def test_a_crowd_is_refused_before_any_query(api, django_assert_num_queries):
+    api.submit(idempotency_key="knows the key and the template")
+
+    with django_assert_num_queries(0):
+        refusal = api.submit(idempotency_key="another")
+
+    assert refusal.status_code == 503
+    assert int(refusal["Content-Length"]) == len(refusal.content)
+    assert refusal["X-Request-Id"]
+
+
+@pytest.mark.usefixtures("crowd")
+def test_a_class_that_nobody_names_is_the_templates(api):
+    code = {"name": "login_code"}
+
+    assert api.submit().status_code == 503
+    one_time = api.submit(template=code, variables={"code": "1"}, channels=["sms"])
+    assert one_time.status_code == 202
+
+
+@pytest.mark.usefixtures("crowd")
+def test_what_is_wrong_is_told_in_a_crowd_too(api):
+    strange = {**api.headers, "Authorization": "Bearer nobody"}
+
+    assert Api(api.client, strange).submit().status_code == 401
+    assert api.post("/v1/notifications", "{").status_code == 400
+    assert api.submit(priority="urgent").status_code == 422
+    large = api.submit(variables={"customer_name": "x" * 20_000})
+    assert large.json()["type"] == OVERLOADED
+    assert api.get("/v1/notifications").status_code == 200
