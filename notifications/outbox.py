@@ -302,15 +302,19 @@ def revive(cursor: Cursor, counts: dict[UUID, int]) -> None:
         raise BrokenInvariant(counts)
 
 
+# claim_count stays, unlike in a redate: it must be that of the delivery, which may be
+# what is wrong here. A second record of the same fence fails at most once more.
 _SET_ASIDE = """
-UPDATE outbox SET due_at = app_now() + %s WHERE delivery_id = ANY (%s::uuid[])
+UPDATE outbox SET due_at = app_now() + %s, published_at = NULL
+ WHERE delivery_id = ANY (%s::uuid[])
 """
 
 
 def set_aside(
     cursor: Cursor, delivery_ids: Collection[UUID], *, delay: timedelta
 ) -> None:
-    """Put rows off whose delivery is not as it must be, so that the lane goes on."""
+    """Put rows off whose delivery is not as it must be, so that the lane goes on; the
+    transport skips their records once this is committed."""
     cursor.execute(_SET_ASIDE, [delay, list(delivery_ids)])
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
+from uuid import UUID
 
 import pytest
 from django.conf import settings
@@ -116,6 +117,9 @@ class RelayedTransport:
         most = min(room.total, room.by_lane[_LANE], len(self._records))
         records = [self._records.popleft() for _ in range(most)]
         return claim_published(cursor, records, lease=self._lease)
+
+    def skip(self, delivery_ids: Collection[UUID]) -> None:
+        pass
 
     def close(self) -> None:
         pass

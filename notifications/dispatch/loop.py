@@ -158,7 +158,7 @@ class Consumer:
 
     async def _set_aside(self, delivery_ids: Collection[UUID]) -> ClaimedBatch:
         await self._database.through_outages(
-            partial(_set_aside, delivery_ids), patience=timedelta(0)
+            partial(_set_aside, self._transport, delivery_ids), patience=timedelta(0)
         )
         return ClaimedBatch(size=len(delivery_ids))
 
@@ -239,6 +239,7 @@ class Consumer:
             settler.result()
 
 
-def _set_aside(delivery_ids: Collection[UUID]) -> None:
+def _set_aside(transport: Transport, delivery_ids: Collection[UUID]) -> None:
     with transaction.atomic(durable=True), server_cursor() as cursor:
         outbox.set_aside(cursor, delivery_ids, delay=SET_ASIDE)
+    transport.skip(delivery_ids)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import product
 from typing import Protocol
+from uuid import UUID
 
 from foundation.statements import Cursor
 from notifications.outbox import Lane
@@ -56,5 +57,9 @@ class Transport(Protocol):
 
     def claim(self, cursor: Cursor, *, room: Room) -> list[Fence]:
         """Win fetched work on its outbox rows, within the caller's transaction."""
+
+    def skip(self, delivery_ids: Collection[UUID]) -> None:
+        """Claim no more by what was fetched of these deliveries: their rows have been
+        given a later date, and are brought again then."""
 
     def close(self) -> None: ...

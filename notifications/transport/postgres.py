@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from datetime import timedelta
+from uuid import UUID
 
 from django.db import transaction
 
@@ -61,6 +63,9 @@ class PostgresTransport:
 
         self._sharing.divide(room=room, take=take)
         return claimed
+
+    def skip(self, delivery_ids: Collection[UUID]) -> None:
+        """Do nothing: a later date is all it takes."""
 
     def close(self) -> None:
         """Do nothing: the connection is Django's."""

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from devstack.servers import free_port
 from foundation.statements import server_cursor
-from notifications.dispatch.loop import Pace
+from notifications.dispatch.loop import SET_ASIDE, Pace
 from notifications.management.commands import consume_deliveries
 from notifications.outbox import LANES, Lane, Poll, Taken, take
 from notifications.transitions import Fence
@@ -26,6 +26,7 @@ from notifications.transport.records import Record, encode
 from providers.channels import Channel
 from tenants.categories import Priority
 from tests.acme import ALL, Api, deliveries, query, sandbox_calls
+from tests.database_clock import Clock
 from tests.kafka import (
     Kafka,
     consuming,
@@ -40,7 +41,7 @@ EMAIL = Lane(Priority.NORMAL, Channel.EMAIL)
 FAR_OFF = (
     "UPDATE outbox SET due_at = now() + interval '9 minutes' RETURNING claim_count"
 )
-
+COUNT = "UPDATE delivery SET claim_count = %s WHERE id = %s RETURNING 1"
 
 ONLY_EMAIL = Subscription(
     channels=(Channel.EMAIL,), priorities=(Priority.NORMAL,), lease=ALL.lease
@@ -104,6 +105,35 @@ def test_poison_is_kept_and_stops_nothing(api: Api, kafka: Kafka) -> None:
     assert [row["size"] for row in kept] == [3, 0, 29, 900_000]
     assert len(kept[3]["octets"]) == 1024
     assert stale_records(HIGH_EMAIL) == stale
+
+
+def test_a_delivery_that_cannot_be_claimed_is_published_again_later(
+    api: Api, kafka: Kafka, clock: Clock
+) -> None:
+    """What lies behind its record goes on, and the record is not read again."""
+    before, broken, behind, last = (api.accept(idempotency_key=key) for key in "abcd")
+    put_off()
+    (delivery,) = deliveries(broken)
+    query("UPDATE outbox SET published_at = now() RETURNING 1")
+    query(COUNT, 5, delivery["id"])
+    kafka.produce(EMAIL, record_of(before), *[record_of(broken)] * 2, record_of(behind))
+
+    with consuming(ONLY_EMAIL):
+        wait_until(lambda: deliveries(behind)[0]["status"] == "sent")
+    query(COUNT, 0, delivery["id"])
+    kafka.produce(EMAIL, record_of(last))
+    with consuming(ONLY_EMAIL):
+        wait_until(lambda: deliveries(last)[0]["status"] == "sent")
+
+    assert deliveries(before)[0]["status"] == "sent"
+    assert deliveries(broken)[0]["status"] == "pending"
+    assert query("SELECT published_at FROM outbox") == [{"published_at": None}]
+
+    clock.advance(SET_ASIDE)
+    with relaying(Priority.NORMAL), consuming(ONLY_EMAIL):
+        wait_until(is_all_finished)
+
+    assert len(sandbox_calls(delivery["id"])) == 1
 
 
 def test_eight_records_and_eight_workers_make_one_call(api: Api, kafka: Kafka) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -88,6 +89,12 @@ class KafkaTransport:
         self._sharing.divide(room=room, take=take)
         return self._claim_peeked(cursor, peeked)
 
+    def skip(self, delivery_ids: Collection[UUID]) -> None:
+        """Claim no more by the records of these deliveries; the next claims take them
+        off in their turn."""
+        for lane in self._lanes.values():
+            lane.skip(partial(_names_one_of, frozenset(delivery_ids)))
+
     def close(self) -> None:
         """Leave all groups."""
         for lane in self._lanes.values():
@@ -124,6 +131,8 @@ class KafkaTransport:
         rejected: list[Rejection] = []
         for lane, records in peeked.items():
             for record in records:
+                if record.is_skipped:
+                    continue
                 try:
                     wanted[decode(record.octets).fence] = lane, record
                 except Undecodable as undecodable:
@@ -136,7 +145,7 @@ class KafkaTransport:
         ]
         keep_rejected(cursor, rejected)
         stale = Counter(wanted[fence][0] for fence in lost - unknown)
-        # Undone, the claim leaves them where they are: first in line.
+        # Undone, the claim leaves them where they are: first in line, until `skip`.
         transaction.on_commit(partial(self._done, peeked, stale))
         return won
 
@@ -159,6 +168,13 @@ def _direct(subscription: Subscription) -> PostgresTransport | None:
         lease=subscription.lease,
     )
     return PostgresTransport(high, overdue_by=_OVERDUE)
+
+
+def _names_one_of(delivery_ids: frozenset[UUID], record: Fetched) -> bool:
+    try:
+        return decode(record.octets).fence.delivery_id in delivery_ids
+    except Undecodable:
+        return False
 
 
 def _rejection(lane: Lane, record: Fetched, *, reason: str) -> Rejection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import structlog
@@ -28,11 +28,12 @@ _HIGH_WATERMARK, _LOW_WATERMARK = 2 * _READY, _READY // 4
 
 
 class Fetched(NamedTuple):
-    """A record as it came, and where from."""
+    """A record as it came, and where from; one that is skipped claims nothing."""
 
     partition: int
     offset: int
     octets: bytes | None
+    is_skipped: bool = False
 
 
 class LaneConsumer:
@@ -92,6 +93,12 @@ class LaneConsumer:
     def peek(self, number: int) -> Sequence[Fetched]:
         """Return the first records without taking them off."""
         return [self._waiting[n] for n in range(min(number, len(self._waiting)))]
+
+    def skip(self, is_meant: Callable[[Fetched], bool]) -> None:
+        """Mark waiting records; they stay in line, so that offsets go up in order."""
+        for place, record in enumerate(self._waiting):
+            if is_meant(record):
+                self._waiting[place] = record._replace(is_skipped=True)
 
     def done(self, records: Iterable[Fetched]) -> None:
         """Take off the first records, which these are, and let their offsets go."""
