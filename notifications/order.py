@@ -54,8 +54,9 @@ _LOCK = "SELECT pg_advisory_xact_lock(key) FROM unnest(%s::bigint[]) key"
 def lock_keys(cursor: Cursor, keys: Iterable[int]) -> None:
     """Take the locks of these keys, in order, until the end of the transaction.
 
-    Behind the locks of outbox rows and before all others. Nobody may wait for an outbox
-    row from here on: its holder may be waiting for the key.
+    Behind the locks of outbox rows. Nobody may wait for an outbox row from here on, or
+    for a delivery without one: its holder may be waiting for the key. Deliveries whose
+    rows we hold are ours alone, before this as well as after it.
     """
     if in_order := sorted(set(keys)):
         cursor.execute(_LOCK, [in_order])

@@ -6,15 +6,16 @@ condition is for, see OutboxRow.
 
 from __future__ import annotations
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from notifications.migrations._indexes import AddIndex
 
 
 class Migration(migrations.Migration):
     atomic = False
     dependencies = [("notifications", "0004_due_in_order")]
     operations = [
-        AddIndexConcurrently(
+        AddIndex(
             "outboxrow",
             models.Index(
                 fields=["priority", "channel", "tenant_id", "due_at", "delivery_id"],

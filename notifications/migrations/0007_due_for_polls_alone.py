@@ -6,18 +6,16 @@ condition is always true; what it is for, see OutboxRow.
 
 from __future__ import annotations
 
-from django.contrib.postgres.operations import (
-    AddIndexConcurrently,
-    RemoveIndexConcurrently,
-)
 from django.db import migrations, models
+
+from notifications.migrations._indexes import AddIndex, RemoveIndex
 
 
 class Migration(migrations.Migration):
     atomic = False
     dependencies = [("notifications", "0006_lane_flow")]
     operations = [
-        AddIndexConcurrently(
+        AddIndex(
             "outboxrow",
             models.Index(
                 fields=["priority", "channel", "due_at", "delivery_id"],
@@ -25,7 +23,7 @@ class Migration(migrations.Migration):
                 name="outbox_due_for_polls",
             ),
         ),
-        RemoveIndexConcurrently("outboxrow", "outbox_due"),
+        RemoveIndex("outboxrow", "outbox_due"),
         migrations.RenameIndex(
             "outboxrow", old_name="outbox_due_for_polls", new_name="outbox_due"
         ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from notifications.acceptance import sms_rules
 from tests.acme import Api, deliveries, provider_settings, query
 from tests.stubs.twilio import ACCOUNT_SID, TwilioStub, refused
@@ -90,8 +92,18 @@ def test_a_tenants_prefix_is_no_other_tenants(api, settings):
     assert code(theirs, 1, phone="+84901234777").status_code == 202
 
 
-def test_a_provider_that_blocks_pumping_raises_the_alarm(api, settings, consume):
-    """30450, which rests the number for half an hour and fails over to nobody."""
+@pytest.mark.parametrize(
+    ("submit", "passed", "ends"),
+    [
+        (text, 0, ("pending", "transient_error")),
+        (code, 1, ("dead", "retry_window_over")),
+    ],
+)
+def test_a_provider_that_blocks_pumping_raises_the_alarm(
+    api, settings, consume, submit, passed, ends
+):
+    """30450, which rests the number for half an hour and fails over to nobody; a
+    one-time password is over by then."""
     settings.PROVIDER_ROUTES = {**settings.PROVIDER_ROUTES, "sms": "twilio_stub"}
     with TwilioStub() as stub:
         stub.always(refused(400, 30450))
@@ -103,11 +115,11 @@ def test_a_provider_that_blocks_pumping_raises_the_alarm(api, settings, consume)
         }
         entry = {"BACKEND": "providers.sms.twilio.TwilioAdapter", "OPTIONS": options}
         with provider_settings(twilio_stub=entry):
-            notification = text(api, 1).json()["notification_id"]
+            notification = submit(api, 1).json()["notification_id"]
             consume()
 
     (delivery,) = deliveries(notification)
-    assert delivery["status"] == "pending"
+    assert (delivery["status"], delivery["reason"]) == ends
     (alarm,) = alarms()
     assert (alarm["prefix"], alarm["country"]) == ("8490123", "VN")
-    assert (alarm["passed"], alarm["refused"], alarm["blocked"]) == (0, 0, 1)
+    assert (alarm["passed"], alarm["refused"], alarm["blocked"]) == (passed, 0, 1)

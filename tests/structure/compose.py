@@ -31,6 +31,13 @@ KEYS = {
 }  # fmt: skip
 # Read by prometheus_client, and not through the settings.
 TOOLS = {"PROMETHEUS_MULTIPROC_DIR"}
+# Of README's settings, those that .env does not reach every service with, and why.
+NOT_HANDED_ON = {
+    "DATABASE_OWNER_URL": "nobody but migrate is given the owner's rights",
+    "KAFKA_CLIENT_OPTIONS": "the broker is the one of the file",
+    "KAFKA_INSTANCE": "each consumer has one of its own",
+    "KAFKA_PREFIX": "nobody else's topics are on that broker",
+}
 # What .env could hold, in the form that the settings want.
 FILLED = {
     "ALLOWED_HOSTS": "notify.example.com",
@@ -142,6 +149,13 @@ def example() -> dict[str, str | None]:
     lines = (ROOT / ".env.example").read_text().splitlines()
     found = [re.fullmatch(r"(#?)(\w+)=(.*)", line) for line in lines]
     return {each[2]: None if each[1] else each[3] for each in found if each}
+
+
+def settings_of_the_readme() -> set[str]:
+    """Return the variables of README's settings table."""
+    _, table = (ROOT / "README.md").read_text().split("\n| variable | |\n")
+    rows = table.split("\n\n")[0].splitlines()
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
 
 
 def address(url: str) -> tuple[str, str, int]:

@@ -21,6 +21,7 @@ from devstack.stack import APP, DATABASE, OWNER
 from notifications.outbox import LANES
 from tests.structure.compose import (
     KEYS,
+    NOT_HANDED_ON,
     TOOLS,
     address,
     commands,
@@ -38,6 +39,7 @@ from tests.structure.compose import (
     served_port,
     services,
     settings_conditions,
+    settings_of_the_readme,
     settings_variables,
     values_of,
     variables,
@@ -226,6 +228,15 @@ def test_topics_are_not_replicated_over_more_brokers_than_there_are():
 
 def test_variables_are_those_of_the_example():
     assert {name for name, _ in variables(document())} == set(example())
+
+
+def test_settings_of_the_readme_are_handed_on_to_every_service():
+    settings_table = settings_of_the_readme()
+    handed_on = settings_table & document()["x-environment"].keys()
+
+    assert settings_table - handed_on == NOT_HANDED_ON.keys()
+    for name, service in our_services().items():
+        assert handed_on - service["environment"].keys() == set(), name
 
 
 def test_variables_without_a_default_are_asked_for():

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0008_order")]
+    dependencies = [("notifications", "0009_order_index")]
 
     operations = [
         migrations.AddField(
