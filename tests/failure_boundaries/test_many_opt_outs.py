@@ -132,6 +132,6 @@ def test_an_opt_out_that_is_committed_before_a_claim_is_obeyed(
     took = time.monotonic() - started
     tell(f"{races:,} opt-outs against claims, {took:.0f} s: {dict(seen)}")
     # Each side wins, and some come upon a claim under way.
-    assert seen["before the claim: suppressed"] >= races // 20
-    assert seen["after it: sent"] >= races // 20
+    assert seen["before the claim: suppressed"] >= races // 100
+    assert seen["after it: sent"] >= races // 100
     assert seen["before its commit: suppressed"] >= races // 100

@@ -140,6 +140,7 @@ def look(floor: datetime, *, steps: int) -> Mapping[str, Any]:
 
 def test_a_look_steps_over_what_is_gone_below_the_floor(committed, owner):
     """Whoever holds an old snapshot keeps index entries where they are."""
+    owner.execute("TRUNCATE outbox")
     with psycopg.connect(owner.info.dsn, password=owner.info.password) as holder:
         holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         holder.execute("SELECT 1 FROM outbox LIMIT 1")
@@ -157,4 +158,5 @@ def test_a_look_steps_over_what_is_gone_below_the_floor(committed, owner):
         found = plans(DUE_TENANTS, look(poll.floor, steps=9))
     owner.execute("TRUNCATE outbox")
 
-    assert max(map(pages, found)) <= 40, found
+    # All 20,000 would be ten times that.
+    assert max(map(pages, found)) <= 60, found
