@@ -99,6 +99,6 @@ def test_every_cancel_is_answered_with_the_truth(
     took = time.monotonic() - started
     tell(f"{races:,} cancels against claims by {claim_by}, {took:.0f} s: {dict(seen)}")
     # Each side wins, and `sending` is a cancel that came upon a claim under way.
-    assert seen["cancelled: cancelled"] >= races // 20
-    assert seen["too_late: sending"] >= races // 20
+    assert seen["cancelled: cancelled"] >= races // 100
+    assert seen["too_late: sending"] >= races // 100
     assert seen["stopped_outcome_unknown: cancelled"] >= races // 100
