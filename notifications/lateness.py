@@ -8,7 +8,6 @@ row counts.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 
@@ -18,17 +17,13 @@ from foundation.statements import AWAY, Cursor, server_cursor
 from notifications.outbox import LANES, Lane
 from providers.channels import Channel
 from tenants.categories import Priority
-from tenants.process_cache import ProcessCache
+from tenants.process_cache import Sample
 
 log = structlog.get_logger(__name__)
 
 # How long what was noted counts; consumers note it every second.
 FLOWS_FOR = timedelta(seconds=15)
 _NONE: Mapping[Lane, float] = {}
-_known: ProcessCache[str, Mapping[Lane, float]] = ProcessCache(
-    size=1, lifetime=timedelta(seconds=1)
-)
-_asking = threading.Lock()
 
 # In order, and not what another consumer has noted this second: nobody waits for long.
 _NOTE = """
@@ -85,14 +80,7 @@ def latenesses() -> Mapping[Lane, float]:
 
     While one thread reads it again, or if that fails, nothing counts as late.
     """
-    known = _known.get("")
-    if known is None and _asking.acquire(blocking=False):
-        try:
-            known = _read()
-            _known.put("", known)
-        finally:
-            _asking.release()
-    return known or _NONE
+    return _sample.current()
 
 
 def _read() -> Mapping[Lane, float]:
@@ -102,3 +90,6 @@ def _read() -> Mapping[Lane, float]:
     except AWAY as away:
         log.warning("lateness_not_read", error=type(away).__name__)
         return _NONE
+
+
+_sample = Sample(_read, lifetime=timedelta(seconds=1), meanwhile=_NONE)

@@ -31,6 +31,10 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
+# What speaks against whoever was called, unless it is about the recipient.
+FAILED = frozenset({Outcome.TRANSIENT_ERROR, Outcome.UNKNOWN})
+
+
 class Scope(StrEnum):
     """What an outcome is about, and so what else will meet it again."""
 

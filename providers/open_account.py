@@ -10,6 +10,7 @@ from datetime import datetime
 
 from providers.adapting import AdaptivePlaces, AdaptiveRate
 from providers.base import (
+    FAILED,
     Found,
     OutboundMessage,
     Outcome,
@@ -37,7 +38,6 @@ _REFUSED = {
 }
 # What a look-up says of the account's health when nothing was in its way.
 _ANSWERED = Verdict.ACCEPTED.result()
-_FAILED = frozenset({Outcome.TRANSIENT_ERROR, Outcome.UNKNOWN})
 
 
 def _policy(policy: BreakerPolicy, *, places: int) -> BreakerPolicy:
@@ -180,7 +180,7 @@ class OpenAccount:
     def _learn(self, result: SendResult) -> bool:
         """Adapt to an answer; tell whether it speaks against the account's health."""
         now = time.monotonic()
-        if result.outcome in _FAILED and result.scope is Scope.MESSAGE:
+        if result.outcome in FAILED and result.scope is Scope.MESSAGE:
             self._overloaded()
             return True
         if result.outcome is not Outcome.RATE_LIMITED:

@@ -61,6 +61,35 @@ class ProcessCache(Generic[K, V]):
             self._entries.clear()
 
 
+class Sample(Generic[V]):
+    """A value that one thread at a time reads anew once it is too old.
+
+    While that one reads, the others get `meanwhile`.
+    """
+
+    def __init__(
+        self, read: Callable[[], V], *, lifetime: timedelta, meanwhile: V
+    ) -> None:
+        self._read = read
+        self._meanwhile = meanwhile
+        self._known: ProcessCache[str, V] = ProcessCache(size=1, lifetime=lifetime)
+        self._reading = threading.Lock()
+
+    def current(self) -> V:
+        """Return what was read last."""
+        known = self._known.get("")
+        if known is not None:
+            return known
+        if not self._reading.acquire(blocking=False):
+            return self._meanwhile
+        try:
+            known = self._read()
+            self._known.put("", known)
+        finally:
+            self._reading.release()
+        return known
+
+
 def forget_everything() -> None:
     """Clear every cache of this process, for tests that empty the tables."""
     for cache in _every_cache:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import timedelta
 
 import structlog
@@ -11,16 +10,13 @@ from django.conf import settings
 from foundation.statements import AWAY, server_cursor
 from notifications.metrics import observe_shed
 from tenants.categories import Priority
-from tenants.process_cache import ProcessCache
+from tenants.process_cache import Sample
 
 log = structlog.get_logger(__name__)
 
 # Of DATABASE_MAX_BYTES: how full it may be for a class to be accepted. What is there
 # already needs the rest, for its events.
 _SHARES = {Priority.LOW: 0.90, Priority.NORMAL: 0.95, Priority.HIGH: 0.99}
-# It looks at every file of the database.
-_size: ProcessCache[str, int] = ProcessCache(size=1, lifetime=timedelta(seconds=30))
-_asking = threading.Lock()
 
 
 class StorageFull(Exception):
@@ -34,21 +30,10 @@ def check_storage(priority: Priority) -> None:
     either, nothing is refused.
     """
     most = settings.DATABASE_MAX_BYTES
-    if most is None or _known_size() < _SHARES[priority] * most:
+    if most is None or _size.current() < _SHARES[priority] * most:
         return
     observe_shed(reason="storage", priority=priority.key)
     raise StorageFull
-
-
-def _known_size() -> int:
-    size = _size.get("")
-    if size is None and _asking.acquire(blocking=False):
-        try:
-            size = _read_size()
-            _size.put("", size)
-        finally:
-            _asking.release()
-    return size or 0
 
 
 def _read_size() -> int:
@@ -60,3 +45,7 @@ def _read_size() -> int:
         log.warning("storage_not_measured", error=type(away).__name__)
         return 0
     return int(size)
+
+
+# It looks at every file of the database.
+_size = Sample(_read_size, lifetime=timedelta(seconds=30), meanwhile=0)

@@ -9,11 +9,10 @@ from foundation.statements import server_cursor
 from notifications.dispatch.settling import Settlement
 from notifications.lateness import note_flow
 from notifications.outbox import Lane
-from providers.base import Outcome
+from providers.base import FAILED
 from providers.gateway import Gateway
 
 _EVERY_SECONDS = 1.0
-_FAILED = frozenset({Outcome.TRANSIENT_ERROR, Outcome.UNKNOWN})
 
 
 class Flow:
@@ -31,7 +30,7 @@ class Flow:
             for known in batch
             if known.result is not None
             and known.result.is_called
-            and known.result.outcome not in _FAILED
+            and known.result.outcome not in FAILED
         }
 
     def take(self) -> list[Lane]:

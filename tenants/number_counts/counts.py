@@ -19,20 +19,15 @@ from typing import NamedTuple
 
 import structlog
 from django.core.cache import cache
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
 
+from tenants import valkey
 from tenants.process_cache import ProcessCache
 
 log = structlog.get_logger(__name__)
 
 _COUNT = (Path(__file__).parent / "count.lua").read_text()
-_ANSWER_SECONDS = 0.1
 _ASK_AGAIN_SECONDS = 1.0
 _MICROSECONDS = 1_000_000
-_AWAY = (RedisError, OSError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +60,7 @@ class Counts:
 
     def __init__(self, *, url: str, expected_processes: int) -> None:
         """Make no connection yet: a process may be forked before it is asked."""
-        self._valkey = Redis.from_url(
-            url,
-            socket_timeout=_ANSWER_SECONDS,
-            socket_connect_timeout=_ANSWER_SECONDS,
-            retry=Retry(NoBackoff(), 0),
-        )
+        self._valkey = valkey.connect(url)
         self._script = self._valkey.register_script(_COUNT)
         self._own = _OwnCounts(share=expected_processes)
         self._asked = threading.Lock()
@@ -90,7 +80,7 @@ class Counts:
                 refused, wait, last = self._script(
                     keys=[cache.make_key(rule.key) for rule in rules], args=arguments
                 )
-            except _AWAY as failed:
+            except valkey.AWAY as failed:
                 self._note_away(failed)
             else:
                 self._note_back()
@@ -109,7 +99,7 @@ class Counts:
                 for rule in counted.rules:
                     pipeline.zrem(cache.make_key(rule.key), counted.message)
                 pipeline.execute()
-        except _AWAY as failed:
+        except valkey.AWAY as failed:
             self._note_away(failed)
 
     def close(self) -> None:

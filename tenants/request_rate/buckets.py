@@ -17,11 +17,8 @@ from typing import NamedTuple
 
 import structlog
 from django.core.cache import cache
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
 
+from tenants import valkey
 from tenants.process_cache import ProcessCache
 
 log = structlog.get_logger(__name__)
@@ -29,10 +26,8 @@ log = structlog.get_logger(__name__)
 SECONDS_HELD = 10
 _TAKE = (Path(__file__).parent / "take.lua").read_text()
 _BLOCK_SECONDS = 0.2
-_ANSWER_SECONDS = 0.1
 _ASK_AGAIN_SECONDS = 1.0
 _MICROSECONDS = 1_000_000
-_AWAY = (RedisError, OSError)
 
 
 class Taken(NamedTuple):
@@ -62,12 +57,7 @@ class Buckets:
 
     def __init__(self, *, url: str, expected_processes: int) -> None:
         """Make no connection yet: a process may be forked before it is asked."""
-        self._valkey = Redis.from_url(
-            url,
-            socket_timeout=_ANSWER_SECONDS,
-            socket_connect_timeout=_ANSWER_SECONDS,
-            retry=Retry(NoBackoff(), 0),
-        )
+        self._valkey = valkey.connect(url)
         self._script = self._valkey.register_script(_TAKE)
         self._processes = expected_processes
         self._known: ProcessCache[str, _Bucket] = ProcessCache(
@@ -107,7 +97,7 @@ class Buckets:
                 keys=[cache.make_key(f"rate:{{{name}}}")],
                 args=[wanted, _MICROSECONDS / per_second, per_second * SECONDS_HELD],
             )
-        except _AWAY as failed:
+        except valkey.AWAY as failed:
             log.warning("tenant_rates_away", error=type(failed).__name__)
             self._ask_at = time.monotonic() + _ASK_AGAIN_SECONDS
             self._is_away = True
@@ -127,7 +117,7 @@ class Buckets:
         """Write something: a server that is full or read-only is no use either."""
         try:
             self._valkey.set(cache.make_key("rate:probe"), "", px=1_000)
-        except _AWAY:
+        except valkey.AWAY:
             return
         else:
             log.info("tenant_rates_back")
