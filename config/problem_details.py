@@ -86,24 +86,43 @@ def problem(
     members: Mapping[str, object] | None = None,
 ) -> HttpResponse:
     """Write a problem as its response."""
-    body = {
-        "type": kind.type,
-        "title": kind.title,
-        "status": kind.status,
-        "detail": detail or f"{kind.title}.",
-        "instance": request.path,
-        "request_id": request.META.get("HTTP_X_REQUEST_ID", ""),
-    }
+    body = problem_body(
+        kind,
+        instance=request.path,
+        request_id=request.META.get("HTTP_X_REQUEST_ID", ""),
+        detail=detail,
+        members=members,
+    )
     response = HttpResponse(
-        orjson.dumps(body | dict(members or {})),
-        status=kind.status,
-        content_type="application/problem+json",
+        body, status=kind.status, content_type="application/problem+json"
     )
     # For those that answer before Django's own middleware would add it.
     response["Content-Length"] = str(len(response.content))
     if kind.retry_after:
         response["Retry-After"] = str(int(kind.retry_after.total_seconds()))
     return response
+
+
+def problem_body(
+    kind: ProblemKind,
+    *,
+    instance: str,
+    request_id: str,
+    detail: str = "",
+    members: Mapping[str, object] | None = None,
+) -> bytes:
+    """Write the JSON of a problem."""
+    return orjson.dumps(
+        {
+            "type": kind.type,
+            "title": kind.title,
+            "status": kind.status,
+            "detail": detail or f"{kind.title}.",
+            "instance": instance,
+            "request_id": request_id,
+            **(members or {}),
+        }
+    )
 
 
 def _detail(error: Exception) -> str:

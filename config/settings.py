@@ -48,7 +48,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.observability.RequestIdMiddleware",
     "config.body_length.require_length",
-    "config.crowd.refuse_a_crowd",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -228,7 +227,7 @@ _MAX_GB = env.float("DATABASE_MAX_GB", default=0)
 DATABASE_MAX_BYTES = int(_MAX_GB * 1_000_000_000) if _MAX_GB else None
 # Submissions that a web process works on at once; LOW is refused beyond half of them,
 # NORMAL beyond all, HIGH never.
-SUBMISSIONS_UNDER_WAY = env.int("SUBMISSIONS_UNDER_WAY", default=16)
+SUBMISSIONS_UNDER_WAY = env.int("SUBMISSIONS_UNDER_WAY", default=32)
 # How late the oldest due message of a class may be.
 LATE_AFTER = {
     Priority.HIGH: timedelta(seconds=env.int("HIGH_LATE_AFTER_SECONDS", default=30)),

@@ -10,7 +10,11 @@ from django.urls import get_resolver
 from foundation.garbage import spare_what_is_loaded
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-application = get_wsgi_application()
+django = get_wsgi_application()
+
+from config.crowd import refuse_a_crowd  # noqa: E402 - needs Django to be set up
+
+application = refuse_a_crowd(django)
 # Django would load them at the first request.
 get_resolver().url_patterns  # noqa: B018
 spare_what_is_loaded()

@@ -16,7 +16,6 @@ from foundation.keyset import decode_cursor, encode_cursor
 from foundation.statements import server_cursor
 from notifications.acceptance.accept import Accepted, accept
 from notifications.acceptance.admission import admit
-from notifications.acceptance.shedding import under_way
 from notifications.acceptance.submission import Caller
 from notifications.cancellation import (
     Asker,
@@ -82,8 +81,7 @@ class NotificationsView(APIView):
         started = time.perf_counter()
         result = "refused"
         try:
-            with under_way:
-                accepted, rate = _submit(request)
+            accepted, rate = _submit(request)
             result = "replayed" if accepted.replayed else "accepted"
         finally:
             observe_acceptance(result=result, seconds=time.perf_counter() - started)

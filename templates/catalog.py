@@ -71,6 +71,14 @@ def find_version(*, tenant_id: int, name: str, number: int | None) -> PinnedVers
     return load_versions([version_id])[version_id]
 
 
+def known_version(
+    *, tenant_id: int, name: str, number: int | None
+) -> PinnedVersion | None:
+    """Return what find_version would if this process remembers it; asks nobody."""
+    version_id = _ids.get((tenant_id, name, number))
+    return None if version_id is None else _versions.get(version_id)
+
+
 def load_versions(ids: Collection[int]) -> dict[int, PinnedVersion]:
     """Return versions by id, retired ones too, in at most two queries.
 

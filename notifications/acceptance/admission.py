@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from notifications.acceptance.shedding import shed_crowd
 from notifications.acceptance.submission import Caller
-from templates.catalog import UnknownTemplate, UnknownTemplateVersion, find_version
+from templates.catalog import (
+    UnknownTemplate,
+    UnknownTemplateVersion,
+    find_version,
+    known_version,
+)
 from tenants.categories import Category, Priority, default_priority
 from tenants.request_rate.rate import Bucket, RateStanding, count_request
 
@@ -39,3 +44,9 @@ def category_of(tenant_id: int, name: str, number: int | None) -> Category:
     except (UnknownTemplate, UnknownTemplateVersion):
         return Category.TRANSACTIONAL
     return Category(version.category)
+
+
+def known_category_of(tenant_id: int, name: str, number: int | None) -> Category | None:
+    """Tell by the template if this process remembers it."""
+    version = known_version(tenant_id=tenant_id, name=name, number=number)
+    return None if version is None else Category(version.category)

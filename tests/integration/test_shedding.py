@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.http import HttpResponse
+from django.test import RequestFactory
 
+from config.crowd import refuse_a_crowd
 from foundation.statements import server_cursor
 from notifications.acceptance.shedding import under_way
 from notifications.lateness import note_flow, read_lateness
@@ -22,6 +28,9 @@ from tests.acme import Api, query
 from tests.database_clock import Clock
 from tests.factories.notifications import Row, insert
 from tests.factories.providers import OutboundMessageFactory
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIEnvironment
 
 pytestmark = pytest.mark.usefixtures("committed", "sixteen_at_once")
 
@@ -205,12 +214,12 @@ def test_a_channel_with_an_open_breaker_is_not_noted_as_flowing(settings):
         (100, {"high": 202, "normal": 503, "low": 503}),
     ],
 )
-def test_a_crowd_keeps_low_out_first_and_high_never(api, under_way_already, expected):
+def test_a_crowd_keeps_low_out_first_and_high_never(door, under_way_already, expected):
     with ExitStack() as crowd:
         for _ in range(under_way_already):
             crowd.enter_context(under_way)
 
-        assert answers(api) == expected
+        assert answers(door) == expected
 
     assert under_way.number == 0
 
@@ -267,16 +276,97 @@ def crowd():
         yield
 
 
+class Door:
+    """A test client whose requests come in as a web server hands them on."""
+
+    def __init__(self) -> None:
+        self.asked_django = 0
+        self._application = refuse_a_crowd(self._django)
+
+    def _django(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        self.asked_django += 1
+        return WSGIHandler()(environ, start_response)
+
+    def post(self, path: str, **request: Any) -> HttpResponse:
+        environ = RequestFactory().post(path, **request).environ
+        answer = HttpResponse()
+
+        def start(
+            status: str, headers: list[tuple[str, str]], *rest: Any
+        ) -> Callable[[bytes], object]:
+            answer.status_code = int(status[:3])
+            for name, value in headers:
+                answer[name] = value
+            return answer.write
+
+        answer.content = b"".join(self._application(environ, start))
+        return answer
+
+
+@pytest.fixture
+def door(api: Api) -> Api:
+    """Call the API as from outside; the process knows the key and the template."""
+    assert api.submit(priority="high", idempotency_key="to be known").status_code == 202
+    return Api(Door(), api.headers)  # type: ignore[arg-type]
+
+
 @pytest.mark.usefixtures("crowd")
-def test_a_crowd_is_refused_before_any_query(api, django_assert_num_queries):
-    api.submit(idempotency_key="knows the key and the template")
-
+def test_a_crowd_is_refused_before_any_work(door, django_assert_num_queries, caplog):
+    caplog.set_level("INFO")
     with django_assert_num_queries(0):
-        refusal = api.submit(idempotency_key="another")
+        refusals = [
+            door.submit(idempotency_key=f"{number}", priority=priority)
+            for number in range(20)
+            for priority in ("normal", "low", None)
+        ]
 
-    assert refusal.status_code == 503
+    assert {refusal.status_code for refusal in refusals} == {503}
+    refusal = refusals[0]
+    body = json.loads(refusal.content)
+    assert body["type"] == OVERLOADED
+    assert (body["status"], body["instance"]) == (503, "/v1/notifications")
+    assert (body["priority"], body["channel"]) == ("normal", None)
+    assert body["request_id"] == refusal["X-Request-Id"]
+    assert refusal["Content-Type"] == "application/problem+json"
     assert int(refusal["Content-Length"]) == len(refusal.content)
-    assert refusal["X-Request-Id"]
+    assert 1 <= int(refusal["Retry-After"]) <= 2
+    assert door.client.asked_django == 0
+    # Not one for each.
+    assert len([seen for seen in caplog.records if "crowd" in seen.getMessage()]) <= 2
+
+
+@pytest.mark.usefixtures("crowd")
+def test_the_door_refuses_in_the_words_of_the_view(api, door):
+    at_the_door, in_the_view = (each.submit(priority="low") for each in (door, api))
+
+    told = [json.loads(each.content) for each in (at_the_door, in_the_view)]
+    for body in told:
+        del body["request_id"]
+    assert told[0] == told[1]
+
+
+@pytest.mark.usefixtures("crowd")
+def test_what_the_door_does_not_know_goes_on_to_the_view(door):
+    known = door.client.asked_django
+    code = {"name": "login_code"}
+
+    urgent = door.submit(priority="high", idempotency_key="urgent")
+    strange = Api(
+        door.client, {**door.headers, "Authorization": "Bearer nobody"}
+    ).submit()
+    malformed = door.post("/v1/notifications", "{")
+    nonsense = door.submit(priority="urgent")
+    large = door.submit(variables={"customer_name": "x" * 20_000})
+    one_time = door.submit(template=code, variables={"code": "1"}, channels=["sms"])
+    forget_everything()
+    forgotten = door.submit()
+
+    answers = (urgent, strange, malformed, nonsense, large, one_time, forgotten)
+    statuses = [answer.status_code for answer in answers]
+    assert statuses == [202, 401, 400, 422, 503, 202, 503]
+    assert door.client.asked_django - known == len(answers)
 
 
 @pytest.mark.usefixtures("crowd")
