@@ -46,9 +46,9 @@ _HIGH, _NORMAL = 1, 6
 
 def add_options(parser: ArgumentParser) -> None:
     """Declare what may be chosen; the defaults are what the goal is judged by."""
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of a closed loop")
-    parser.add_argument("--overload-seconds", type=float, default=20.0)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=5.0, help="of a closed loop")
+    parser.add_argument("--overload-seconds", type=float, default=12.0)
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--threads", type=int, default=64, help="of each process")
     parser.add_argument("--pool", type=int, default=8, help="connections of each")

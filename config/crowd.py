@@ -25,10 +25,11 @@ from config.problem_kinds import PROBLEMS
 from notifications.acceptance.admission import known_category_of
 from notifications.acceptance.shedding import (
     Overloaded,
-    is_crowded,
+    at_once,
     shed_crowd,
     under_way,
 )
+from notifications.acceptance.turns import Turns
 from tenants.api_keys import known_principal
 from tenants.categories import Priority, default_priority
 
@@ -56,11 +57,13 @@ class _Peek(Struct):
 
 
 _decoder = msgspec.json.Decoder(_Peek)
+_turns = Turns()
 
 
 def refuse_a_crowd(application: WSGIApplication) -> WSGIApplication:
     """Answer 503 at once to a class that finds too many submissions under way.
 
+    Of those that come in a few are worked on at once, and the others wait, HIGH first.
     Nothing is asked that this process does not remember: whoever it does not know, and
     whatever it cannot read, goes on to the view, which refuses a crowd as well.
     """
@@ -73,13 +76,16 @@ def refuse_a_crowd(application: WSGIApplication) -> WSGIApplication:
         started = time.perf_counter()
         # Counted from here: a thread may wait long before it reaches the view.
         with under_way:
-            priority = _peek(environ) if is_crowded() else None
+            most = at_once()
+            priority = _peek(environ) if under_way.number > most else None
             if priority is not None:
                 try:
                     shed_crowd(priority)
                 except Overloaded as refused:
                     return _refuse(refused, environ, start_response, started=started)
-            return application(environ, start_response)
+            urgent = priority is None or priority is Priority.HIGH
+            with _turns.taken(at_once=most, urgent=urgent):
+                return application(environ, start_response)
 
     return answer
 

@@ -225,8 +225,8 @@ SMS_PRICES: dict[str, float | str] = env.json("SMS_PRICES", default={"*": "0.1"}
 # How large the database may grow on its disk; None: nobody knows.
 _MAX_GB = env.float("DATABASE_MAX_GB", default=0)
 DATABASE_MAX_BYTES = int(_MAX_GB * 1_000_000_000) if _MAX_GB else None
-# Submissions that a web process works on at once; LOW is refused beyond half of them,
-# NORMAL beyond all, HIGH never.
+# Submissions that a web process has in hand, of which it works on a quarter at once:
+# LOW is refused beyond half of them, NORMAL beyond all, HIGH never.
 SUBMISSIONS_UNDER_WAY = env.int("SUBMISSIONS_UNDER_WAY", default=32)
 # How late the oldest due message of a class may be.
 LATE_AFTER = {

@@ -35,7 +35,7 @@ class Overloaded(Exception):
 
 
 class _UnderWay:
-    """How many submissions this process is working on."""
+    """How many submissions this process has in hand."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -58,16 +58,16 @@ class _UnderWay:
 under_way = _UnderWay()
 
 
-def is_crowded() -> bool:
-    """Tell whether anything at all would be refused."""
-    return under_way.number > _room(Priority.LOW)
+def at_once() -> int:
+    """Return how many submissions are worked on at once; the others wait."""
+    in_hand: int = settings.SUBMISSIONS_UNDER_WAY
+    return max(in_hand // 4, 1)
 
 
 def shed_crowd(priority: Priority) -> None:
     """Raise Overloaded if the process has more under way than a class may find.
 
-    Threads that work at once slow each other down: beyond a few they only wait longer.
-    HIGH always comes in.
+    Beyond those that are worked on at once each only waits longer. HIGH comes in.
     """
     if priority is Priority.HIGH or under_way.number <= _room(priority):
         return
