@@ -73,19 +73,17 @@ def refuse_a_crowd(application: WSGIApplication) -> WSGIApplication:
     ) -> Iterable[bytes]:
         if environ["PATH_INFO"] != _PATH or environ["REQUEST_METHOD"] != "POST":
             return application(environ, start_response)
-        started = time.perf_counter()
+        started, most = time.perf_counter(), at_once()
+        priority = _peek(environ) if under_way.number >= most else None
+        if priority is not None:
+            try:
+                shed_crowd(priority, others=under_way.number)
+            except Overloaded as refused:
+                return _refuse(refused, environ, start_response, started=started)
+        urgent = priority is None or priority is Priority.HIGH
         # Counted from here: a thread may wait long before it reaches the view.
-        with under_way:
-            most = at_once()
-            priority = _peek(environ) if under_way.number > most else None
-            if priority is not None:
-                try:
-                    shed_crowd(priority)
-                except Overloaded as refused:
-                    return _refuse(refused, environ, start_response, started=started)
-            urgent = priority is None or priority is Priority.HIGH
-            with _turns.taken(at_once=most, urgent=urgent):
-                return application(environ, start_response)
+        with under_way, _turns.taken(at_once=most, urgent=urgent):
+            return application(environ, start_response)
 
     return answer
 

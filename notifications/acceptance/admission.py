@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from notifications.acceptance.shedding import shed_crowd
+from notifications.acceptance.shedding import shed_crowd, under_way
 from notifications.acceptance.submission import Caller
 from templates.catalog import (
     UnknownTemplate,
@@ -24,7 +24,11 @@ def admit(
     """Let a request in and count it against its tenant's rate, or raise Overloaded or
     RateLimited."""
     category = category_of(caller.tenant_id, template_name, template_version)
-    shed_crowd(default_priority(category) if priority is None else priority)
+    shed_crowd(
+        default_priority(category) if priority is None else priority,
+        # The process has this one in hand as well.
+        others=under_way.number - 1,
+    )
     if caller.is_test:
         bucket = Bucket.TEST
     elif category is Category.OTP:

@@ -64,12 +64,12 @@ def at_once() -> int:
     return max(in_hand // 4, 1)
 
 
-def shed_crowd(priority: Priority) -> None:
-    """Raise Overloaded if the process has more under way than a class may find.
+def shed_crowd(priority: Priority, *, others: int) -> None:
+    """Raise Overloaded if a class may not come in beside so many others.
 
     Beyond those that are worked on at once each only waits longer. HIGH comes in.
     """
-    if priority is Priority.HIGH or under_way.number <= _room(priority):
+    if priority is Priority.HIGH or others < _room(priority):
         return
     observe_shed(reason="crowd", priority=priority.key)
     raise Overloaded(
