@@ -55,17 +55,12 @@ def handle_exception(
 ) -> HttpResponse | None:
     """Answer for a DRF view; an unknown error goes on to the log and handler500."""
     kind = kind_of(error)
-    return None if kind is None else answer_to(error, kind, context["request"])
-
-
-def answer_to(
-    error: Exception, kind: ProblemKind, request: HttpRequest
-) -> HttpResponse:
-    """Answer for an error of this kind."""
+    if kind is None:
+        return None
     if kind is UNAVAILABLE:
         log.warning("database unavailable", error=type(error).__name__)
     response = problem(
-        request,
+        context["request"],
         kind,
         detail="" if kind in _SILENT else _detail(error),
         members=_members(kind, error),

@@ -23,7 +23,7 @@ def admit(
 ) -> RateStanding:
     """Let a request in and count it against its tenant's rate, or raise Overloaded or
     RateLimited."""
-    category = category_of(caller.tenant_id, template_name, template_version)
+    category = _category_of(caller.tenant_id, template_name, template_version)
     shed_crowd(
         default_priority(category) if priority is None else priority,
         # The process has this one in hand as well.
@@ -38,7 +38,7 @@ def admit(
     return count_request(tenant_id=caller.tenant_id, bucket=bucket)
 
 
-def category_of(tenant_id: int, name: str, number: int | None) -> Category:
+def _category_of(tenant_id: int, name: str, number: int | None) -> Category:
     """Tell by the template, which staff approved: anybody can ask for HIGH.
 
     What has no template will be refused; until then it is like most.

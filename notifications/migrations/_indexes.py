@@ -15,6 +15,7 @@ from django.contrib.postgres.operations import (
     AddIndexConcurrently,
     RemoveIndexConcurrently,
 )
+from django.db.migrations.operations.base import Operation
 
 
 @contextmanager
@@ -28,7 +29,23 @@ def _patient(schema_editor: Any) -> Iterator[None]:
         schema_editor.execute("RESET lock_timeout")
 
 
-class AddIndex(AddIndexConcurrently):
+class _Patiently(Operation):
+    """Do and undo what it is mixed into with patience."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        with _patient(schema_editor):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        with _patient(schema_editor):
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+
+
+class AddIndex(_Patiently, AddIndexConcurrently):
     """Build an index anew, in place of what a failed attempt has left of its name.
 
     That one is invalid: it finds nothing, and is kept up to date all the same.
@@ -37,29 +54,11 @@ class AddIndex(AddIndexConcurrently):
     def database_forwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
+        model = to_state.apps.get_model(app_label, self.model_name)
         with _patient(schema_editor):
-            model = to_state.apps.get_model(app_label, self.model_name)
             schema_editor.remove_index(model, self.index, concurrently=True)
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
-
-    def database_backwards(
-        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
-    ) -> None:
-        with _patient(schema_editor):
-            super().database_backwards(app_label, schema_editor, from_state, to_state)
+        super().database_forwards(app_label, schema_editor, from_state, to_state)
 
 
-class RemoveIndex(RemoveIndexConcurrently):
+class RemoveIndex(_Patiently, RemoveIndexConcurrently):
     """Drop an index, if it is there."""
-
-    def database_forwards(
-        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
-    ) -> None:
-        with _patient(schema_editor):
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
-
-    def database_backwards(
-        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
-    ) -> None:
-        with _patient(schema_editor):
-            super().database_backwards(app_label, schema_editor, from_state, to_state)
