@@ -224,11 +224,9 @@ def test_a_crowd_keeps_low_out_first_and_high_never(door, under_way_already, exp
     assert under_way.number == 0
 
 
+@pytest.mark.usefixtures("crowd")
 def test_who_is_refused_by_a_crowd_comes_back_soon(api, caplog):
-    with ExitStack() as crowd:
-        for _ in range(20):
-            crowd.enter_context(under_way)
-        refusal = api.submit()
+    refusal = api.submit()
 
     assert refusal.json()["type"] == OVERLOADED
     assert refusal.json()["channel"] is None
