@@ -38,6 +38,8 @@ class EventKind(StrEnum):
     TENANT_CREATED = "tenant.created"
     TENANT_LIMITS_CHANGED = "tenant.limits_changed"
     TENANT_ORDER_CHANGED = "tenant.order_changed"
+    CATEGORY_CREATED = "tenant.category_created"
+    CATEGORY_CHANGED = "tenant.category_changed"
     API_KEY_ISSUED = "api_key.issued"
     API_KEY_REVOKED = "api_key.revoked"
 

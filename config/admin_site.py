@@ -103,6 +103,12 @@ PAGES = {
             "templates.Template",
             "Drafts, approved versions and their texts",
         ),
+        Page(
+            "Categories",
+            "category",
+            "tenants.TenantCategory",
+            "What templates are for, and what of it people can switch off",
+        ),
     ],
     "Tenancy": [
         Page("Tenants", "apartment", "tenants.Tenant", "Who uses the platform"),

@@ -114,7 +114,7 @@ SELECT s.delivery_id, 'at ' || s.created_at
     # zone is left out, since nothing tells for how long it has been that.
     Invariant(
         name="I4.not_in_quiet_hours",
-        promise="Nobody is disturbed in quiet hours, but by codes and alerts.",
+        promise="Only alerts and what is mandatory disturb anybody in quiet hours.",
         breaches="""
 SELECT s.delivery_id, 'at ' || s.created_at || ', quiet in ' || quiet.zone
   FROM sandbox_message s
@@ -127,6 +127,12 @@ SELECT s.delivery_id, 'at ' || s.created_at || ', quiet in ' || quiet.zone
                        coalesce(p.quiet_hours ->> 'time_zone',
                                 nullif(r.time_zone, '')) AS zone) quiet
  WHERE s.delivery_id >= %(floor)s AND s.channel <> 4 AND n.category <> 'otp'
+   AND NOT EXISTS (SELECT FROM template_version v
+                     JOIN template t ON t.id = v.template_id
+                     JOIN tenant_category c
+                       ON c.tenant_id = t.tenant_id AND c.name = t.category
+                    WHERE v.id = n.template_version_id
+                      AND c.legal_class = 'mandatory')
    AND (n.priority > 0 OR n.category = 'marketing')
    AND greatest(p.updated_at, r.updated_at) < s.created_at - interval '1 minute'
    AND (SELECT bool_and(CASE WHEN start <= until THEN shown >= start AND shown < until

@@ -50,7 +50,6 @@ class Header(NamedTuple):
     id: UUID
     user_id: str
     template_version_id: int
-    category: str
     priority: int
     reference: str
     is_test: bool
@@ -70,8 +69,8 @@ class Standing:
 
 
 _HEADER = """
-SELECT n.id, n.user_id, n.template_version_id, n.category, n.priority, n.reference,
-       n.is_test, n.created_at, n.send_at, n.expires_at, n.send_at > app_now()
+SELECT n.id, n.user_id, n.template_version_id, n.priority, n.reference, n.is_test,
+       n.created_at, n.send_at, n.expires_at, n.send_at > app_now()
   FROM notification n
 """
 # OFFSET 0 keeps the planner from one hash join over every partition: it does not count
@@ -121,6 +120,23 @@ def read_metadata(*, tenant_id: int, notification_id: UUID) -> Mapping[str, str]
     )
     metadata: dict[str, str] = orjson.loads(plaintext)["metadata"]
     return metadata
+
+
+def read_decisions(*, notification_id: UUID) -> list[dict[str, Any]]:
+    """Return what policy decided at acceptance, channel by channel, from the trail.
+
+    Not scoped by tenant: the notification was found within its tenant.
+    """
+    low, high = sibling_bounds(notification_id)
+    with server_cursor() as cursor:
+        cursor.execute(
+            "SELECT detail -> 'decisions' FROM audit_event"
+            " WHERE notification_id = %s AND kind = 'notification.accepted'"
+            " AND id >= %s AND id < %s",
+            [notification_id, low, high],
+        )
+        row = cursor.fetchone()
+    return (row and row[0]) or []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +264,7 @@ _WAITS_FOR = {
     "account_busy": "provider",
     "breaker_open": "provider",
     "quiet_hours": "quiet_hours",
+    "snoozed": "snooze",
     order.REASON: "order",
     order.NEXT: "worker",
 }

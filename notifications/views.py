@@ -43,11 +43,12 @@ from notifications.tracking import (
     Filter,
     Standing,
     list_standings,
+    read_decisions,
     read_metadata,
     read_standing,
 )
 from providers.channels import Channel
-from templates.catalog import load_versions
+from templates.catalog import PinnedVersion, load_versions
 from tenants.answers import answer, answer_once, rate_headers, to_http
 from tenants.authentication import ApiKeyAuthentication, caller
 from tenants.categories import Priority
@@ -115,9 +116,13 @@ class NotificationsView(APIView):
                 limit=chosen["limit"],
             ),
         )
+        versions = load_versions({row.header.template_version_id for row in standings})
         last = standings[-1].header.id if more else None
         page = {
-            "items": [_standing_body(standing) for standing in standings],
+            "items": [
+                _standing_body(standing, versions[standing.header.template_version_id])
+                for standing in standings
+            ],
             "next_cursor": encode_cursor(scope, last) if last else None,
         }
         return Response(NotificationPageSerializer(page).data)
@@ -166,8 +171,9 @@ class NotificationView(APIView):
         standing = read_standing(tenant_id=tenant_id, notification_id=identifier)
         version_id = standing.header.template_version_id
         version = load_versions([version_id])[version_id]
-        body = _standing_body(standing) | {
+        body = _standing_body(standing, version) | {
             "template": {"name": version.name, "version": version.number},
+            "decisions": read_decisions(notification_id=identifier),
             "metadata": read_metadata(tenant_id=tenant_id, notification_id=identifier),
         }
         return Response(NotificationDetailSerializer(body).data)
@@ -283,13 +289,13 @@ def _cancelled_body(cancelled: Cancelled) -> dict[str, object]:
     }
 
 
-def _standing_body(standing: Standing) -> dict[str, object]:
+def _standing_body(standing: Standing, version: PinnedVersion) -> dict[str, object]:
     header = standing.header
     return {
         "notification_id": public_id("ntf", header.id),
         "status": standing.state,
         "user_id": header.user_id,
-        "category": header.category,
+        "category": version.category,
         "priority": Priority(header.priority).key,
         "reference": header.reference,
         "is_test": header.is_test,

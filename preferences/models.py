@@ -149,6 +149,13 @@ class NotificationPreferences(models.Model):
     version = models.IntegerField()
     opt_outs = ArrayField(models.CharField(max_length=16), help_text="Channels.")
     quiet_hours = models.JSONField(null=True, blank=True)
+    category_choices = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, output_field=models.JSONField()),
+        blank=True,
+        help_text="Whether a category is wanted, by its name and the channel.",
+    )
+    snoozed_until = models.DateTimeField(null=True, blank=True)
     updated_at = models.DateTimeField(db_default=AppNow(), editable=False)
 
     class Meta:

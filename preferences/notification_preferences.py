@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypedDict
 
@@ -21,6 +21,7 @@ from preferences.preconditions import Precondition, PreconditionFailed
 REPLACE = """
 UPDATE notification_preferences
    SET version = version + 1, opt_outs = %(opt_outs)s, quiet_hours = %(quiet_hours)s,
+       category_choices = %(category_choices)s, snoozed_until = %(snoozed_until)s,
        updated_at = app_now()
  WHERE tenant_id = %(tenant_id)s AND user_id = %(user_id)s
    AND (%(any_stored)s OR version = ANY (%(versions)s::int[]))
@@ -28,8 +29,10 @@ RETURNING id, version, updated_at
 """
 CREATE = """
 INSERT INTO notification_preferences
-       (tenant_id, user_id, version, opt_outs, quiet_hours, updated_at)
-VALUES (%(tenant_id)s, %(user_id)s, 1, %(opt_outs)s, %(quiet_hours)s, app_now())
+       (tenant_id, user_id, version, opt_outs, quiet_hours, category_choices,
+        snoozed_until, updated_at)
+VALUES (%(tenant_id)s, %(user_id)s, 1, %(opt_outs)s, %(quiet_hours)s,
+        %(category_choices)s, %(snoozed_until)s, app_now())
     ON CONFLICT (tenant_id, user_id) DO NOTHING
 RETURNING id, version, updated_at
 """
@@ -45,10 +48,16 @@ class QuietHours(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What a person asks for."""
+    """What a person asks for.
+
+    `categories` is category, channel, whether it is wanted: what is left out is as the
+    tenant has it.
+    """
 
     opt_outs: Sequence[str] = ()
     quiet_hours: QuietHours | None = None
+    categories: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    snooze_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +77,12 @@ def read_preferences(*, tenant_id: int, user_id: str) -> StoredPreferences:
     if stored is None:
         return StoredPreferences(choices=Choices())
     return StoredPreferences(
-        choices=Choices(opt_outs=stored.opt_outs, quiet_hours=stored.quiet_hours),
+        choices=Choices(
+            opt_outs=stored.opt_outs,
+            quiet_hours=stored.quiet_hours,
+            categories=stored.category_choices,
+            snooze_until=stored.snoozed_until,
+        ),
         version=stored.version,
         updated_at=stored.updated_at,
     )
@@ -88,6 +102,8 @@ def replace_preferences(
         "user_id": user_id,
         "opt_outs": list(choices.opt_outs),
         "quiet_hours": Jsonb(choices.quiet_hours) if choices.quiet_hours else None,
+        "category_choices": Jsonb(choices.categories),
+        "snoozed_until": choices.snooze_until,
         "versions": list(precondition.versions),
         "any_stored": precondition.any_stored,
     }
@@ -107,6 +123,8 @@ def replace_preferences(
                 "preferences": row_id,
                 "version": version,
                 "opt_outs": parameters["opt_outs"],
+                "categories": choices.categories,
+                "snooze_until": choices.snooze_until and str(choices.snooze_until),
             },
         )
         record_events(cursor, [changed])

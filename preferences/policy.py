@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from preferences.profile import Profile
 from providers.channels import Channel
-from tenants.categories import Category, Priority
+from tenants.categories import Category, KnownCategory, Priority
 
 
 class Verdict(StrEnum):
@@ -20,6 +21,16 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What a decision was made of: the choices by their version, the zone of the quiet
+    hours, and the moment that it was made for."""
+
+    preference_version: int
+    time_zone: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """A verdict, why, by which rule, and until when if it is to wait."""
 
@@ -27,41 +38,141 @@ class Decision:
     reason: str = ""
     rule: str = ""
     until: datetime | None = None
+    basis: Basis | None = field(default=None, compare=False)
 
+    def instead(self, *, reason: str, rule: str) -> Decision:
+        """Hold it back for good on the same basis, by what is no rule of RULES."""
+        return replace(
+            self, verdict=Verdict.SUPPRESS, reason=reason, rule=rule, until=None
+        )
+
+    def without_address(self) -> Decision:
+        """Hold it back for want of an address, unless it is held back already."""
+        if self.verdict is Verdict.SUPPRESS:
+            return self
+        return self.instead(reason="no_address", rule="address_known")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One channel of one message to one person, at a moment."""
+
+    profile: Profile
+    channel: Channel
+    category: KnownCategory
+    priority: Priority
+    at: datetime
+
+
+Rule = Callable[[Case], Decision | None]
 
 _ALLOWED = Decision(verdict=Verdict.ALLOW)
-_OPTED_OUT = Decision(
+_OFF_FOR_THE_CHANNEL = Decision(
     verdict=Verdict.SUPPRESS, reason="opted_out", rule="channel_opt_out"
+)
+_OFF_BY_CHOICE = Decision(
+    verdict=Verdict.SUPPRESS, reason="opted_out", rule="category_choice"
+)
+_OFF_BY_DEFAULT = Decision(
+    verdict=Verdict.SUPPRESS, reason="not_opted_in", rule="category_default"
 )
 
 
-def decide(
-    *,
-    profile: Profile,
-    channel: Channel,
-    category: Category | str,
-    priority: Priority,
-    at: datetime,
-) -> Decision:
+def decide(case: Case) -> Decision:
     """Decide for one channel; whether there is an address is the caller's business.
 
-    Opting out of a channel is a legal opt-out: no category passes it, OTP included.
+    The first of RULES that has something against the message decides.
     """
-    if channel.key in profile.opt_outs:
-        return _OPTED_OUT
-    if profile.quiet_hours is None or may_disturb(channel, category, priority):
-        return _ALLOWED
-    until = profile.quiet_hours.until(at)
+    for _, decision in consider(case):
+        if decision is not None:
+            return replace(decision, basis=_basis(case))
+    return replace(_ALLOWED, basis=_basis(case))
+
+
+def consider(case: Case) -> Iterator[tuple[str, Decision | None]]:
+    """Yield what each rule says in turn, up to the one that decides."""
+    for name, rule in RULES.items():
+        decision = rule(case)
+        yield name, decision
+        if decision is not None:
+            return
+
+
+def may_disturb(channel: Channel, category: KnownCategory, priority: Priority) -> bool:
+    """Tell whether quiet hours leave it alone: what is mandatory, codes among it, and
+    alerts, which come as HIGH; no advertisement, however urgent. The inbox makes no
+    noise."""
+    if channel is Channel.IN_APP or category.is_mandatory:
+        return True
+    return priority is Priority.HIGH and category.base is not Category.MARKETING
+
+
+def _channel_opt_out(case: Case) -> Decision | None:
+    """A legal opt-out: no category passes it, OTP included."""
+    off = case.channel.key in case.profile.opt_outs
+    return _OFF_FOR_THE_CHANNEL if off else None
+
+
+def _category_choice(case: Case) -> Decision | None:
+    if case.category.is_mandatory:
+        return None
+    return _OFF_BY_CHOICE if _choice(case) is False else None
+
+
+def _category_default(case: Case) -> Decision | None:
+    off = case.category.off_by_default
+    if not off or case.category.is_mandatory or _choice(case) is not None:
+        return None
+    return _OFF_BY_DEFAULT if case.channel.key in off else None
+
+
+def _snooze(case: Case) -> Decision | None:
+    until = case.profile.snoozed_until
+    if until is None or until <= case.at or _may_disturb(case):
+        return None
+    quiet = case.profile.quiet_hours
+    end = quiet.until(until) if quiet is not None else None
+    return Decision(
+        verdict=Verdict.DEFER, reason="snoozed", rule="snooze", until=end or until
+    )
+
+
+def _quiet_hours(case: Case) -> Decision | None:
+    quiet = case.profile.quiet_hours
+    if quiet is None or _may_disturb(case):
+        return None
+    until = quiet.until(case.at)
     if until is None:
-        return _ALLOWED
+        return None
     return Decision(
         verdict=Verdict.DEFER, reason="quiet_hours", rule="quiet_hours", until=until
     )
 
 
-def may_disturb(channel: Channel, category: Category | str, priority: Priority) -> bool:
-    """Tell whether quiet hours leave it alone: codes, and alerts, which come as HIGH;
-    no advertisement, however urgent. The inbox makes no noise."""
-    if channel is Channel.IN_APP or category == Category.OTP:
-        return True
-    return priority is Priority.HIGH and category != Category.MARKETING
+# In this order: the law, the person, the tenant, and then the hour.
+RULES: Mapping[str, Rule] = {
+    "channel_opt_out": _channel_opt_out,
+    "category_choice": _category_choice,
+    "category_default": _category_default,
+    "snooze": _snooze,
+    "quiet_hours": _quiet_hours,
+}
+
+
+def _choice(case: Case) -> bool | None:
+    chosen = case.profile.category_choices.get(case.category.name)
+    return None if chosen is None else chosen.get(case.channel.key)
+
+
+def _may_disturb(case: Case) -> bool:
+    return may_disturb(case.channel, case.category, case.priority)
+
+
+def _basis(case: Case) -> Basis:
+    profile = case.profile
+    quiet = profile.quiet_hours
+    return Basis(
+        preference_version=profile.preference_version,
+        time_zone=str(quiet.zone) if quiet is not None else profile.time_zone or "",
+        at=case.at,
+    )

@@ -36,7 +36,8 @@ class Profile:
     """A person; all empty for one that nobody has told us about.
 
     `locale` and `time_zone` are None where the tenant's default holds; quiet hours have
-    found their zone already. `read_at` is the database's time of the reading.
+    found their zone already. `category_choices` is category, channel, whether it is
+    wanted. `read_at` is the database's time of the reading.
     """
 
     tenant_id: int
@@ -46,5 +47,7 @@ class Profile:
     time_zone: str | None = None
     addresses: Mapping[Channel, tuple[KnownAddress, ...]] = field(default_factory=dict)
     opt_outs: frozenset[str] = frozenset()
+    category_choices: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    snoozed_until: datetime | None = None
     quiet_hours: QuietHours | None = None
     preference_version: int = 0

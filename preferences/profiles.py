@@ -26,6 +26,7 @@ def _load_statement(people: str) -> str:
     """
     return f"""
 SELECT w.tenant_id, w.user_id, app_now(), r.locale, r.time_zone, p.version, p.opt_outs,
+       p.category_choices, p.snoozed_until,
        (p.quiet_hours ->> 'start')::time, (p.quiet_hours ->> 'end')::time,
        CASE WHEN p.quiet_hours IS NOT NULL THEN coalesce(
          p.quiet_hours ->> 'time_zone', nullif(r.time_zone, ''),
@@ -63,6 +64,8 @@ class _Row(NamedTuple):
     time_zone: str | None
     version: int | None
     opt_outs: list[str] | None
+    category_choices: dict[str, dict[str, bool]] | None
+    snoozed_until: datetime | None
     quiet_from: time | None
     quiet_until: time | None
     quiet_zone: str | None
@@ -118,6 +121,8 @@ def _profile(rows: list[_Row]) -> Profile:
         time_zone=first.time_zone or None,
         addresses=addresses,
         opt_outs=frozenset(first.opt_outs or ()),
+        category_choices=first.category_choices or {},
+        snoozed_until=first.snoozed_until,
         quiet_hours=_quiet_hours(first),
         preference_version=first.version or 0,
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.urls import path
 
 from preferences.views import (
+    CategoriesView,
     DevicesView,
     DeviceView,
+    ExplainView,
     PreferencesView,
     RecipientView,
 )
@@ -24,4 +26,6 @@ urlpatterns = [
         PreferencesView.as_view(),
         name="notification-preferences",
     ),
+    path("users/<str:user_id>/explain", ExplainView.as_view(), name="explain"),
+    path("categories", CategoriesView.as_view(), name="categories"),
 ]

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from foundation.ids import parse_public_id
 from foundation.user_ids import check_user_id
 from preferences.devices import list_devices, register_device, remove_device
+from preferences.explaining import explain
 from preferences.notification_preferences import (
     StoredPreferences,
     read_preferences,
@@ -19,12 +20,16 @@ from preferences.notification_preferences import (
 )
 from preferences.preconditions import entity_tag, parse_if_match
 from preferences.recipients import phone_region, read_recipient, save_recipient
-from preferences.serializers import (
+from preferences.serializers.asking import (
+    CategoriesBody,
+    ExplanationBody,
+    QuestionSerializer,
+)
+from preferences.serializers.choices import PreferencesBody, PreferencesSerializer
+from preferences.serializers.people import (
     DeviceBody,
     DevicesBody,
     DeviceSerializer,
-    PreferencesBody,
-    PreferencesSerializer,
     RecipientBody,
     UserSerializer,
 )
@@ -35,6 +40,7 @@ from tenants.authentication import (
     caller,
 )
 from tenants.idempotency import StoredResponse
+from tenants.models import TenantCategory
 from tenants.openapi import IDEMPOTENCY_KEY
 from tenants.permissions import HasScope, OwnUserOrScope
 from tenants.scopes import Scope
@@ -160,16 +166,58 @@ class PreferencesView(APIView):
     )
     def put(self, request: Request, user_id: str) -> Response:
         precondition = parse_if_match(request.headers.get("If-Match"))
-        serializer = PreferencesSerializer(data=request.data)
+        tenant_id = caller(request).tenant_id
+        serializer = PreferencesSerializer(
+            data=request.data, context={"tenant_id": tenant_id}
+        )
         serializer.is_valid(raise_exception=True)
         stored = replace_preferences(
-            tenant_id=caller(request).tenant_id,
+            tenant_id=tenant_id,
             user_id=check_user_id(user_id),
             precondition=precondition,
             choices=serializer.choices(),
             actor=caller(request).actor,
         )
         return _preferences(user_id, stored)
+
+
+class ExplainView(APIView):
+    """What would become of a message, and why."""
+
+    authentication_classes = [ApiKeyAuthentication]
+    permission_classes = [HasScope]
+    required_scope = Scope.RECIPIENTS_READ
+
+    @extend_schema(
+        operation_id="explain", request=QuestionSerializer, responses=ExplanationBody
+    )
+    def post(self, request: Request, user_id: str) -> Response:
+        """Decide as an acceptance would; nothing is sent or stored."""
+        tenant_id = caller(request).tenant_id
+        asked = QuestionSerializer(data=request.data, context={"tenant_id": tenant_id})
+        asked.is_valid(raise_exception=True)
+        explanation = explain(
+            tenant_id=tenant_id,
+            user_id=check_user_id(user_id),
+            question=asked.question(),
+        )
+        body = {"user_id": user_id, "explanation": explanation}
+        return Response(ExplanationBody(body).data)
+
+
+class CategoriesView(APIView):
+    """What a tenant's templates are for."""
+
+    authentication_classes = [ApiKeyAuthentication]
+    permission_classes = [HasScope]
+    required_scope = Scope.RECIPIENTS_READ
+
+    @extend_schema(operation_id="list_categories", responses=CategoriesBody)
+    def get(self, request: Request) -> Response:
+        rows = TenantCategory.objects.filter(
+            tenant_id=caller(request).tenant_id
+        ).order_by("name")
+        return Response(CategoriesBody({"items": rows}).data)
 
 
 def _preferences(user_id: str, stored: StoredPreferences) -> Response:
@@ -179,6 +227,8 @@ def _preferences(user_id: str, stored: StoredPreferences) -> Response:
             "version": stored.version,
             "opt_outs": stored.choices.opt_outs,
             "quiet_hours": stored.choices.quiet_hours,
+            "categories": stored.choices.categories,
+            "snooze_until": stored.choices.snooze_until,
             "updated_at": stored.updated_at,
         }
     )

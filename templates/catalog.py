@@ -19,6 +19,8 @@ from templates.models import (
     TemplateContent,
     TemplateVersion,
 )
+from tenants.categories import Category
+from tenants.category_catalog import find_category
 from tenants.process_cache import ProcessCache
 
 Contents = Mapping[Channel, Mapping[str, Mapping[str, str]]]
@@ -34,13 +36,17 @@ class UnknownTemplateVersion(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedVersion:
-    """All that acceptance and rendering need; `contents` is channel, locale, part."""
+    """All that acceptance and rendering need; `contents` is channel, locale, part.
+
+    `category` is the tenant's, `base_category` the built-in one that it is based on.
+    """
 
     id: int
     tenant_id: int
     name: str
     number: int
     category: str
+    base_category: Category
     content_hash: bytes
     schema: dict[str, Any]
     contents: Contents
@@ -102,15 +108,19 @@ def clear_caches() -> None:
 
 def pin(version: TemplateVersion, contents: Iterable[TemplateContent]) -> PinnedVersion:
     """Put a version and its contents together, with the hash that names the whole."""
+    template = version.template
     by_channel: dict[Channel, dict[str, dict[str, str]]] = defaultdict(dict)
     for content in contents:
         by_channel[Channel(content.channel)][content.locale] = content.parts
     return PinnedVersion(
         id=version.id,
-        tenant_id=version.template.tenant_id,
-        name=version.template.name,
+        tenant_id=template.tenant_id,
+        name=template.name,
         number=version.number,
-        category=version.template.category,
+        category=template.category,
+        base_category=find_category(
+            tenant_id=template.tenant_id, name=template.category
+        ).base,
         content_hash=bytes(version.content_hash or _hash(version, by_channel)),
         schema=version.schema,
         contents=dict(by_channel),

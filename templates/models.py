@@ -10,7 +10,6 @@ from django.db.models.lookups import Exact
 
 from foundation.database_clock import AppNow
 from providers.channels import CHANNEL_CHOICES
-from tenants.categories import CATEGORY_CHOICES
 from tenants.models import Tenant
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]*$"
@@ -36,7 +35,8 @@ class Template(models.Model):
         db_index=False,  # template_name_once begins with it
     )
     name = models.CharField(max_length=100)
-    category = models.CharField(max_length=32, choices=CATEGORY_CHOICES)
+    # The name of one of the tenant's categories (a foreign key of both columns).
+    category = models.CharField(max_length=63)
     description = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
 

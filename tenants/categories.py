@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 
@@ -19,15 +20,43 @@ class Priority(IntEnum):
 
 
 class Category(StrEnum):
-    """The purpose of a template; it decides priority, retry window and expiry."""
+    """The built-in categories: they decide priority, retry window and expiry.
+
+    Each of a tenant's own has one of them for its base.
+    """
 
     OTP = "otp"
     TRANSACTIONAL = "transactional"
     MARKETING = "marketing"
 
 
+class LegalClass(StrEnum):
+    """Whether a person may do without the messages of a category."""
+
+    MANDATORY = "mandatory"  # passes what the person prefers, never a legal opt-out
+    TRANSACTIONAL = "transactional"
+    MARKETING = "marketing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCategory:
+    """A category of a tenant, built-in or its own, as policy sees it."""
+
+    name: str
+    base: Category
+    legal_class: LegalClass
+    # Keys of the channels that are off for whoever has not chosen.
+    off_by_default: frozenset[str] = frozenset()
+
+    @property
+    def is_mandatory(self) -> bool:
+        """Tell whether it goes out whatever the person prefers."""
+        return self.legal_class is LegalClass.MANDATORY
+
+
 PRIORITY_CHOICES = [(priority.value, priority.key) for priority in Priority]
 CATEGORY_CHOICES = [(category.value, category.value) for category in Category]
+LEGAL_CLASS_CHOICES = [(each.value, each.value) for each in LegalClass]
 
 _DEFAULT_PRIORITY = {
     Category.OTP: Priority.HIGH,

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any
 
+import msgspec
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from tenants.scopes import Audience
 from tenants.user_tokens import DEFAULT_LIFETIME, LONGEST_LIFETIME
 
+AwareDatetime = Annotated[datetime, msgspec.Meta(tz=True)]
 AUDIENCES = [(audience.value, audience.value) for audience in Audience]
 
 
@@ -20,6 +25,22 @@ class StrictSerializer(serializers.Serializer[Any]):
                 {str(name): ["This field is not known."] for name in sorted(unknown)}
             )
         return super().to_internal_value(data)
+
+
+@extend_schema_field(OpenApiTypes.DATETIME)
+class OffsetDateTimeField(serializers.Field[datetime, Any, str, Any]):
+    """Takes RFC 3339 with an offset; a time without a zone is nobody's time."""
+
+    default_error_messages = {"invalid": "Must be RFC 3339 with an offset."}
+
+    def to_internal_value(self, data: Any) -> datetime:
+        try:
+            return msgspec.convert(data, AwareDatetime)
+        except msgspec.ValidationError:
+            self.fail("invalid")
+
+    def to_representation(self, value: datetime) -> str:
+        return value.isoformat()
 
 
 class NewUserToken(StrictSerializer):

@@ -37,7 +37,7 @@ from templates.catalog import (
     find_version,
 )
 from templates.variables import check_variables
-from tenants.categories import Category
+from tenants.category_catalog import find_category
 from tenants.daily_quotas import (
     DailyQuotaExceeded,
     Share,
@@ -113,7 +113,7 @@ class _Prepared:
 def _prepare(caller: Caller, submission: Submission) -> _Prepared:
     version = _pin_version(caller, submission)
     ahead = check_dates(submission)
-    priority = submission.priority_for(Category(version.category))
+    priority = submission.priority_for(version.base_category)
     check_storage(priority)
     if ahead <= settings.LATE_AFTER[priority]:
         shed_late(priority, submission.channels)
@@ -123,7 +123,7 @@ def _prepare(caller: Caller, submission: Submission) -> _Prepared:
         caller=caller,
         submission=submission,
         profile=profile,
-        category=version.category,
+        category=find_category(tenant_id=caller.tenant_id, name=version.category),
     )
     judged = sms_rules.judge_texts(
         caller=caller,

@@ -47,10 +47,10 @@ def _category_of(tenant_id: int, name: str, number: int | None) -> Category:
         version = find_version(tenant_id=tenant_id, name=name, number=number)
     except (UnknownTemplate, UnknownTemplateVersion):
         return Category.TRANSACTIONAL
-    return Category(version.category)
+    return version.base_category
 
 
 def known_category_of(tenant_id: int, name: str, number: int | None) -> Category | None:
     """Tell by the template if this process remembers it."""
     version = known_version(tenant_id=tenant_id, name=name, number=number)
-    return None if version is None else Category(version.category)
+    return None if version is None else version.base_category

@@ -126,7 +126,7 @@ def _notification_parameters(
     submission: Submission,
     version: PinnedVersion,
 ) -> dict[str, object]:
-    category = Category(version.category)
+    category = version.base_category
     content = {"variables": submission.variables, "metadata": submission.metadata}
     return {
         "id": notification_id,
@@ -161,7 +161,7 @@ def _delivery_rows(
     deliveries: Sequence[UUID],
     targets: Sequence[Target],
 ) -> list[dict[str, object]]:
-    category = Category(version.category)
+    category = version.base_category
     is_ordered = keeps_order(tenant_id=caller.tenant_id, category=category)
     return [
         {
@@ -223,24 +223,40 @@ def _bytea(value: bytes) -> str:
 def _answer(
     notification_id: UUID, submission: Submission, targets: Sequence[Target]
 ) -> bytes:
-    by_channel = {target.channel: target.decision for target in targets}
     return orjson.dumps(
         {
             "notification_id": public_id("ntf", notification_id),
             "status": "accepted",
             "channels": [channel.key for channel in submission.channels],
-            "decisions": [
-                {
-                    "channel": channel.key,
-                    "decision": decision.verdict.value,
-                    "until": decision.until,
-                    "reason": decision.reason,
-                    "rule": decision.rule,
-                }
-                for channel, decision in by_channel.items()
-            ],
+            "decisions": _decisions(targets),
         }
     )
+
+
+def _decisions(targets: Sequence[Target]) -> list[dict[str, object]]:
+    by_channel = {target.channel: target.decision for target in targets}
+    return [
+        {
+            "channel": channel.key,
+            "decision": decision.verdict.value,
+            "until": decision.until,
+            "reason": decision.reason,
+            "rule": decision.rule,
+            **_basis(decision),
+        }
+        for channel, decision in by_channel.items()
+    ]
+
+
+def _basis(decision: Decision) -> dict[str, object]:
+    basis = decision.basis
+    if basis is None:
+        return {}
+    return {
+        "preference_version": basis.preference_version,
+        "time_zone": basis.time_zone,
+        "at": basis.at,
+    }
 
 
 def _event_parameters(
@@ -254,6 +270,7 @@ def _event_parameters(
         "template": version.name,
         "version": version.number,
         "channels": [target.channel.key for target in targets],
+        "decisions": _decisions(targets),
     }
     events = [
         _event(EventKind.NOTIFICATION_ACCEPTED, None, "", accepted),
@@ -283,9 +300,8 @@ _HELD_BACK = {
 
 
 def _held_back_by(decision: Decision) -> dict[str, object]:
-    if decision.until is None:
-        return {"rule": decision.rule}
-    return {"rule": decision.rule, "until": decision.until}
+    told: dict[str, object] = {"rule": decision.rule, **_basis(decision)}
+    return told if decision.until is None else {**told, "until": decision.until}
 
 
 def _event(

@@ -86,16 +86,16 @@ def judge_texts(
             raise InvalidSubmission(
                 FieldError("/recipient/phone", unusable.detail)
             ) from unusable
-        held = _suppressed(unusable.reason, rule="sms_destination")
+        held = found.decision.instead(reason=unusable.reason, rule="sms_destination")
         return Judged(targets=_replaced(targets, found, held))
     if destination is None:
         return Judged(targets=targets)
-    category = Category(version.category)
+    category = version.base_category
     counted = _count(caller.tenant_id, found, destination, category)
     if counted is not None and (by := counted.refused_by) is not None:
         if category is not Category.MARKETING:
             raise NumberLimited(rule=by.name, wait_seconds=counted.wait_seconds)
-        held = _suppressed("number_limited", rule=by.name)
+        held = found.decision.instead(reason="number_limited", rule=by.name)
         return Judged(targets=_replaced(targets, found, held))
     return Judged(
         targets=targets, counted=counted, cost=_cost(version, destination.country)
@@ -117,10 +117,6 @@ def _text_in(submission: Submission, targets: Sequence[Target]) -> Target | None
         if target.channel is Channel.SMS and not is_held:
             return target
     return None
-
-
-def _suppressed(reason: str, *, rule: str) -> Decision:
-    return Decision(verdict=Verdict.SUPPRESS, reason=reason, rule=rule)
 
 
 def _replaced(

@@ -13,15 +13,11 @@ from notifications.acceptance.submission import (
 )
 from preferences.address_keys import address_key
 from preferences.contact import UnusableAddress, normalise_email, normalise_phone
-from preferences.policy import Decision, Verdict, decide
+from preferences.policy import Case, Decision, decide
 from preferences.profile import Profile
 from providers.channels import Channel
-from tenants.categories import Category
+from tenants.categories import KnownCategory
 from tenants.models import Tenant
-
-_NO_ADDRESS = Decision(
-    verdict=Verdict.SUPPRESS, reason="no_address", rule="address_known"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,18 +32,20 @@ class Target:
 
 
 def choose_targets(
-    *, caller: Caller, submission: Submission, profile: Profile, category: str
+    *, caller: Caller, submission: Submission, profile: Profile, category: KnownCategory
 ) -> list[Target]:
     """Take the call's own addresses, else the profile's; for push every device."""
     given = _given_addresses(caller, submission)
     targets: list[Target] = []
     for channel in submission.channels:
         decision = decide(
-            profile=profile,
-            channel=channel,
-            category=category,
-            priority=submission.priority_for(Category(category)),
-            at=max(submission.send_at or profile.read_at, profile.read_at),
+            Case(
+                profile=profile,
+                channel=channel,
+                category=category,
+                priority=submission.priority_for(category.base),
+                at=max(submission.send_at or profile.read_at, profile.read_at),
+            )
         )
         if channel in given:
             targets.append(
@@ -74,8 +72,7 @@ def _profile_targets(
 ) -> list[Target]:
     known = profile.addresses.get(channel, ())
     if not known:
-        held = decision if decision.verdict is Verdict.SUPPRESS else _NO_ADDRESS
-        return [Target(channel=channel, decision=held)]
+        return [Target(channel=channel, decision=decision.without_address())]
     used = known if channel is Channel.PUSH else known[:1]
     return [
         Target(

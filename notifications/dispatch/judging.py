@@ -21,7 +21,7 @@ from notifications.retry_policy import (
 )
 from notifications.statuses import DeliveryStatus
 from notifications.transitions import Fence
-from preferences.policy import Decision, Verdict, decide
+from preferences.policy import Case, Decision, Verdict, decide
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
 from providers.registry import idempotency_window, unknown_policy
@@ -148,11 +148,13 @@ def judge_policy(work: Work, profile: Profile, *, now: datetime) -> NextStep | N
 
 def _decide(work: Work, profile: Profile, *, at: datetime) -> Decision:
     return decide(
-        profile=profile,
-        channel=work.channel,
-        category=work.begun.category,
-        priority=work.priority,
-        at=at,
+        Case(
+            profile=profile,
+            channel=work.channel,
+            category=work.category,
+            priority=work.priority,
+            at=at,
+        )
     )
 
 

@@ -21,7 +21,8 @@ from providers.registry import UnknownProvider, adapter_class
 from providers.routing import RouteTable, choose, load_routes
 from templates.catalog import PinnedVersion, load_versions
 from tenants import data_keys
-from tenants.categories import Priority
+from tenants.categories import KnownCategory, Priority
+from tenants.category_catalog import categories_of_many, find_category
 from tenants.limits import limits_of_many
 
 
@@ -37,6 +38,7 @@ class Work:
     is_test: bool
     profile: Profile
     version: PinnedVersion
+    category: KnownCategory
     provider: str
     # Everybody who could be called, in this message's order.
     route: tuple[str, ...]
@@ -133,6 +135,7 @@ def load_work(cursor: Cursor, begun: Sequence[Begun], *, health: Health) -> list
     }
     if unpinned:
         raise BrokenInvariant(unpinned)
+    categories_of_many({row.tenant_id for row in begun})  # in one query, to be found
     limits = limits_of_many(
         {row.tenant_id for row in begun if row.channel == Channel.SMS.value}
     )
@@ -221,6 +224,7 @@ def _work(
     user_id, version_id, locale, is_test, priority, sealed = notification
     channel = Channel(begun.channel)
     profile = profiles[begun.tenant_id, user_id]
+    version = versions[version_id]
     route = choice.route(begun, is_test=is_test)
     provider = choice.provider(begun, route)
     return Work(
@@ -232,7 +236,8 @@ def _work(
         is_test=is_test,
         sms_countries=sms_countries,
         profile=profile,
-        version=versions[version_id],
+        version=version,
+        category=find_category(tenant_id=begun.tenant_id, name=version.category),
         provider=provider,
         route=route,
         alternatives=choice.alternatives(begun, route) - {provider},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -19,6 +19,7 @@ from preferences.regional import UnusableLocale, canonical_locale
 from providers.channels import Channel
 from templates.variable_schema import json_pointer
 from tenants.categories import Priority
+from tenants.serializers import AwareDatetime
 
 MAX_CHANNELS = len(Channel)
 TEMPLATE_NAME = r"^[a-z0-9][a-z0-9_.-]{0,99}\Z"
@@ -26,8 +27,6 @@ MAX_VERSION = 2**31 - 1
 SHORTEST_DEDUPE, LONGEST_DEDUPE = 60, 30 * 24 * 3600
 MAX_METADATA, METADATA_KEY, METADATA_VALUE = 20, 40, 500
 LONGEST_REFERENCE = 200
-
-AwareDatetime = Annotated[datetime, Meta(tz=True)]
 
 
 class RecipientPart(Struct, forbid_unknown_fields=True):

@@ -6,22 +6,17 @@ holds the two against one corpus.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
-import msgspec
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from foundation.user_ids import WHOLE_USER_ID
 from notifications.cancellation import CancelResult
 from notifications.serializers import body as limits
-from notifications.serializers.body import AwareDatetime
 from notifications.statuses import DeliveryStatus, NotificationState
 from providers.channels import Channel
-from tenants.categories import Category, Priority
-from tenants.serializers import StrictSerializer
+from tenants.categories import Priority
+from tenants.serializers import OffsetDateTimeField, StrictSerializer
 
 CHANNELS = [channel.key for channel in Channel]
 PRIORITIES = [priority.key for priority in Priority]
@@ -52,22 +47,6 @@ class StrictIntegerField(serializers.IntegerField):
         if isinstance(data, bool) or not isinstance(data, int):
             self.fail("invalid")
         return super().to_internal_value(data)
-
-
-@extend_schema_field(OpenApiTypes.DATETIME)
-class OffsetDateTimeField(serializers.Field[datetime, Any, str, Any]):
-    """Takes RFC 3339 with an offset; a time without a zone is nobody's time."""
-
-    default_error_messages = {"invalid": "Must be RFC 3339 with an offset."}
-
-    def to_internal_value(self, data: Any) -> datetime:
-        try:
-            return msgspec.convert(data, AwareDatetime)
-        except msgspec.ValidationError:
-            self.fail("invalid")
-
-    def to_representation(self, value: datetime) -> str:
-        return value.isoformat()
 
 
 class RecipientPartSerializer(StrictSerializer):
@@ -155,6 +134,13 @@ class DecisionSerializer(serializers.Serializer[Any]):
     )
     reason = serializers.CharField(allow_blank=True)
     rule = serializers.CharField(allow_blank=True)
+    preference_version = serializers.IntegerField(
+        help_text="Of the person's preferences; 0 where nothing was chosen."
+    )
+    time_zone = serializers.CharField(
+        allow_blank=True, help_text="Of the quiet hours, else the person's own."
+    )
+    at = serializers.DateTimeField(help_text="The moment that it was decided for.")
 
 
 class AcceptedSerializer(serializers.Serializer[Any]):
@@ -173,6 +159,7 @@ class DeliverySerializer(serializers.Serializer[Any]):
             "",
             "schedule",
             "quiet_hours",
+            "snooze",
             "order",
             "worker",
             "retry",
@@ -197,7 +184,7 @@ class NotificationStatusSerializer(serializers.Serializer[Any]):
     notification_id = serializers.CharField()
     status = serializers.ChoiceField(STATES)
     user_id = serializers.CharField()
-    category = serializers.ChoiceField([category.value for category in Category])
+    category = serializers.CharField(help_text="The template's.")
     priority = serializers.ChoiceField(PRIORITIES)
     reference = serializers.CharField(allow_blank=True)
     is_test = serializers.BooleanField()
@@ -209,6 +196,9 @@ class NotificationStatusSerializer(serializers.Serializer[Any]):
 
 class NotificationDetailSerializer(NotificationStatusSerializer):
     template = TemplateSerializer()
+    decisions = DecisionSerializer(
+        many=True, help_text="What was decided at acceptance."
+    )
     metadata = serializers.DictField(child=serializers.CharField())
 
 

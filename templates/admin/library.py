@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+from django import forms
 from django.contrib import admin
 from django.db import transaction
 from django.db.models import Max, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from providers.channels import Channel
 from templates.admin.versions import LABELS
@@ -15,8 +19,44 @@ from templates.publishing import add_content, create_version
 from tenants.admin.acts import Act
 from tenants.admin.presenting import Table, label, link_to, moment
 from tenants.admin.scoping import TenantFilter, TenantScopedAdmin
+from tenants.admin.typed import ModelForm
+from tenants.category_catalog import UnknownCategory, find_category
+from tenants.models import TenantCategory
 
 _EMPTY_SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+class TemplateForm(ModelForm):
+    """A template of one of its tenant's categories."""
+
+    category = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
+
+    class Meta:
+        model = Template
+        fields = ("tenant", "name", "category", "description")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "category" in self.fields:
+            tenants = cast("Any", self.fields["tenant"]).queryset
+            names = TenantCategory.objects.filter(tenant__in=tenants)
+            self.fields["category"].choices = [  # type: ignore[attr-defined]
+                (name, name)
+                for name in names.order_by("name")
+                .values_list("name", flat=True)
+                .distinct()
+            ]
+
+    def clean(self) -> None:
+        """Refuse the category of another tenant."""
+        super().clean()
+        tenant, name = (self.cleaned_data.get(each) for each in ("tenant", "category"))
+        if tenant is None or name is None:
+            return
+        try:
+            find_category(tenant_id=tenant.pk, name=name)
+        except UnknownCategory:
+            self.add_error("category", "The tenant has no such category.")
 
 
 @admin.register(Template)
@@ -25,6 +65,7 @@ class TemplateAdmin(TenantScopedAdmin):
 
     add_act = Act.WRITE_TEMPLATES
     change_act = Act.WRITE_TEMPLATES
+    form = TemplateForm
     acts_of_actions = {"new_version": Act.WRITE_TEMPLATES}
     actions = ("new_version",)
     ordering = ("name", "pk")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tenants.admin import (  # noqa: F401 - they register
     api_keys,
+    categories,
     pumping_alarms,
     staff,
     tenancy,

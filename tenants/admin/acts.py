@@ -23,6 +23,7 @@ class Act(StrEnum):
     REVOKE_KEYS = "revoke_keys"
     WRITE_TEMPLATES = "write_templates"
     APPROVE_TEMPLATES = "approve_templates"
+    KEEP_CATEGORIES = "keep_categories"
     # No role has these: they are for superusers.
     KEEP_TENANTS = "keep_tenants"
     KEEP_STAFF = "keep_staff"
@@ -35,7 +36,13 @@ ACTS_OF_ROLE: dict[str, frozenset[Act]] = {
     _R.AUTHOR: frozenset({Act.LOOK, Act.WRITE_TEMPLATES}),
     _R.APPROVER: frozenset({Act.LOOK, Act.APPROVE_TEMPLATES}),
     _R.ADMINISTRATOR: frozenset(
-        {Act.LOOK, Act.REPLAY, Act.ISSUE_KEYS, Act.REVOKE_KEYS}
+        {
+            Act.LOOK,
+            Act.REPLAY,
+            Act.ISSUE_KEYS,
+            Act.REVOKE_KEYS,
+            Act.KEEP_CATEGORIES,
+        }
     ),
 }
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from factory.declarations import Sequence
+from factory.declarations import Sequence, SubFactory
 from factory.django import DjangoModelFactory
 
 from tenants.api_keys import issue_key
-from tenants.models import Tenant
+from tenants.categories import Category, KnownCategory, LegalClass
+from tenants.models import Tenant, TenantCategory
 from tenants.onboarding import Home, create_tenant
 from tenants.scopes import Scope
 
@@ -42,6 +43,39 @@ class TenantFactory(DjangoModelFactory[Tenant]):
             tenant.status = fields["status"]
             tenant.save(update_fields=["status"])
         return tenant
+
+
+class TenantCategoryFactory(DjangoModelFactory[TenantCategory]):
+    """A category of a tenant's own, as the form makes it: marketing unless told."""
+
+    class Meta:
+        model = TenantCategory
+
+    tenant = SubFactory(TenantFactory)
+    name = Sequence(lambda number: f"category_{number}")
+
+
+_CLASSES = {
+    Category.OTP: LegalClass.MANDATORY,
+    Category.TRANSACTIONAL: LegalClass.TRANSACTIONAL,
+    Category.MARKETING: LegalClass.MARKETING,
+}
+
+
+def known_category(
+    base: Category,
+    *,
+    name: str = "",
+    legal_class: LegalClass | None = None,
+    off_by_default: Collection[str] = (),
+) -> KnownCategory:
+    """Make a category without a database: a built-in one unless it has a name."""
+    return KnownCategory(
+        name=name or base.value,
+        base=base,
+        legal_class=legal_class or _CLASSES[base],
+        off_by_default=frozenset(off_by_default),
+    )
 
 
 def api_key(

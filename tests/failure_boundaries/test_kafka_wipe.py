@@ -27,6 +27,7 @@ from preferences.profiles import load_profiles
 from providers.channels import Channel
 from templates.catalog import find_version
 from tenants.categories import Priority
+from tenants.category_catalog import find_category
 from tenants.models import Tenant
 from tests.acme import query
 from tests.failure_boundaries.conftest import OwnBroker, Start
@@ -63,7 +64,7 @@ def commands(tenant: Tenant, number: int) -> Iterator[dict[str, object]]:
         caller=caller,
         submission=first,
         profile=load_profiles([person], channels=CHANNELS)[person],
-        category=version.category,
+        category=find_category(tenant_id=tenant.pk, name=version.category),
     )
     for count in range(number):
         submission = replace(first, idempotency_key=f"k-{count}")

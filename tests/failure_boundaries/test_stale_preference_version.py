@@ -9,6 +9,8 @@ from django.db import connection
 from django.test import Client
 
 from tests.acme import Api, deliveries, events, query, run_together
+from tests.factories.templates import ApprovedVersionFactory, TemplateFactory
+from tests.factories.tenants import TenantCategoryFactory
 from tests.failure_boundaries.test_outbox_retry import wait_until_stopped
 
 PREFERENCES = "/v1/users/usr_an/notification-preferences"
@@ -32,14 +34,14 @@ def test_a_write_under_a_stale_version_is_refused_and_changes_nothing(api):
     assert api.get(PREFERENCES).json()["opt_outs"] == ["email"]
 
 
-def test_of_twenty_writes_under_one_version_one_wins(api):
+def test_of_fifty_writes_under_one_version_one_wins(api):
     """F53"""
-    apis = [Api(Client(), api.headers) for _ in range(20)]
+    apis = [Api(Client(), api.headers) for _ in range(50)]
 
     answers = run_together(*(lambda one=one: put(one, ["email"], 0) for one in apis))
 
     codes = sorted(answer.status_code for answer in answers)
-    assert codes == [200] + [412] * 19
+    assert codes == [200] + [412] * 49
 
 
 def test_an_opt_out_after_acceptance_is_obeyed_in_the_claim(api, consume):
@@ -54,6 +56,41 @@ def test_an_opt_out_after_acceptance_is_obeyed_in_the_claim(api, consume):
     assert in_app["status"] == "sent"
     assert query("SELECT 1 FROM sandbox_message") == []
     assert "delivery.suppressed" in events(notification_id)
+
+
+def test_a_category_switched_off_after_acceptance_is_obeyed_in_the_claim(
+    api, acme, consume
+):
+    """O-TIM-3, O-TIM-5"""
+    TenantCategoryFactory.create(tenant=acme, name="weekly_tips")
+    tips = TemplateFactory.create(tenant=acme, name="tips", category="weekly_tips")
+    ApprovedVersionFactory.create(template=tips)
+    body = {"template": {"name": "tips"}, "variables": {"name": "An"}}
+    off, before = (
+        api.accept(idempotency_key=key, channels=channels, **body)
+        for key, channels in (("a", ["email"]), ("b", ["in_app"]))
+    )
+    security = api.accept(idempotency_key="c")
+    api.put(
+        PREFERENCES,
+        {"opt_outs": [], "categories": {"weekly_tips": {"email": False}}},
+        **{"If-Match": '"0"'},
+    )
+
+    consume()
+
+    reasons = {
+        each: (row["status"], row["reason"])
+        for each in (off, before, security)
+        for row in deliveries(each)
+    }
+    assert reasons == {
+        off: ("suppressed", "opted_out"),
+        before: ("sent", ""),
+        security: ("sent", ""),
+    }
+    assert api.standing(off)["category"] == "weekly_tips"
+    assert len(query("SELECT 1 FROM sandbox_message WHERE channel = 1")) == 1
 
 
 def test_an_opt_out_right_behind_the_claim_is_obeyed_before_the_call(

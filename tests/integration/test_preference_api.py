@@ -8,14 +8,19 @@ from django.db import connection
 from django.test import Client
 
 from preferences.models import NotificationPreferences
-from preferences.policy import Verdict, decide
+from preferences.policy import Case, Verdict, decide
 from preferences.profiles import load_profiles
 from providers.channels import Channel
 from tenants.categories import Category, Priority
 from tenants.models import Tenant
 from tenants.scopes import Audience
 from tenants.user_tokens import issue_user_token
-from tests.factories.tenants import TenantFactory, api_key, authorization
+from tests.factories.tenants import (
+    TenantFactory,
+    api_key,
+    authorization,
+    known_category,
+)
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -47,6 +52,8 @@ def test_a_user_who_never_chose_is_at_version_0(service: Client) -> None:
         "version": 0,
         "opt_outs": [],
         "quiet_hours": None,
+        "categories": {},
+        "snooze_until": None,
         "updated_at": None,
     }
 
@@ -161,11 +168,13 @@ def test_an_opt_out_decides_the_very_next_load(tenant: Tenant, service: Client) 
 
     profile = load_profiles([(tenant.pk, "usr_42")])[tenant.pk, "usr_42"]
     decision = decide(
-        profile=profile,
-        channel=Channel.EMAIL,
-        category=Category.OTP,
-        priority=Priority.HIGH,
-        at=profile.read_at,
+        Case(
+            profile=profile,
+            channel=Channel.EMAIL,
+            category=known_category(Category.OTP),
+            priority=Priority.HIGH,
+            at=profile.read_at,
+        )
     )
 
     assert profile.preference_version == 1

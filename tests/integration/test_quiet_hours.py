@@ -44,7 +44,8 @@ def decision(answer: Any) -> dict[str, Any]:
     """Return what was decided for the only channel."""
     assert answer.status_code == 202, answer.content
     (decided,) = answer.json()["decisions"]
-    decided.pop("channel")
+    for name in ("channel", "preference_version", "time_zone", "at"):
+        decided.pop(name)
     known: dict[str, Any] = decided
     return known
 

@@ -37,6 +37,25 @@ def sent(api: Api, notification_id: str) -> list[dict[str, Any]]:
     return items[::-1]
 
 
+def basis(decision):
+    """Take off a decision what it was made of."""
+    return {
+        name: decision.pop(name) for name in ("preference_version", "time_zone", "at")
+    }
+
+
+def test_what_was_decided_is_told_later_as_it_was_then(api):
+    answer = api.submit(channels=["email", "push"]).json()
+
+    told = api.standing(answer["notification_id"])["decisions"]
+
+    moments = [datetime.fromisoformat(each.pop("at")) for each in told]
+    assert moments == [
+        datetime.fromisoformat(each.pop("at")) for each in answer["decisions"]
+    ]
+    assert told == answer["decisions"]
+
+
 def test_the_answer_says_what_was_decided_for_each_channel(api):
     api.put(
         "/v1/users/usr_an/notification-preferences",
@@ -49,6 +68,11 @@ def test_the_answer_says_what_was_decided_for_each_channel(api):
 
     assert answer["status"] == "accepted"
     assert answer["channels"] == ["sms", "email"]
+    bases = [basis(decision) for decision in answer["decisions"]]
+    assert [(each["preference_version"], each["time_zone"]) for each in bases] == [
+        (1, ""),
+        (1, ""),
+    ]
     assert answer["decisions"] == [
         {
             "channel": "sms",

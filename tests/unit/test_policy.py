@@ -6,11 +6,18 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from preferences.policy import Decision, Verdict, decide
+from preferences.policy import Basis, Case, Decision, Verdict, decide
 from preferences.profile import Profile
 from preferences.quiet_hours import QuietHours
 from providers.channels import Channel
-from tenants.categories import Category, Priority, default_priority
+from tenants.categories import (
+    Category,
+    KnownCategory,
+    LegalClass,
+    Priority,
+    default_priority,
+)
+from tests.factories.tenants import known_category
 
 NIGHT = datetime(2026, 8, 19, 17, 30, tzinfo=UTC)
 MORNING = datetime(2026, 8, 20, 1, tzinfo=UTC)
@@ -28,16 +35,20 @@ def person(**known: Any) -> Profile:
 def decided(
     profile: Profile,
     channel: Channel,
-    category: Category,
+    category: Category | KnownCategory,
     priority: Priority | None = None,
     at: datetime = NIGHT,
 ) -> Decision:
+    if isinstance(category, Category):
+        category = known_category(category)
     return decide(
-        profile=profile,
-        channel=channel,
-        category=category,
-        priority=default_priority(category) if priority is None else priority,
-        at=at,
+        Case(
+            profile=profile,
+            channel=channel,
+            category=category,
+            priority=default_priority(category.base) if priority is None else priority,
+            at=at,
+        )
     )
 
 
@@ -108,3 +119,85 @@ def test_an_advertisement_waits_for_the_same_morning(
     profile = person(quiet_hours=IN_VIETNAM)
 
     assert decided(profile, Channel.PUSH, Category.MARKETING, at=at) == decision
+
+
+TIPS = known_category(Category.MARKETING, name="weekly_tips")
+SECURITY = known_category(
+    Category.TRANSACTIONAL, name="security", legal_class=LegalClass.MANDATORY
+)
+OFF_BY_CHOICE = Decision(
+    verdict=Verdict.SUPPRESS, reason="opted_out", rule="category_choice"
+)
+OFF_BY_DEFAULT = Decision(
+    verdict=Verdict.SUPPRESS, reason="not_opted_in", rule="category_default"
+)
+
+
+def test_a_category_is_switched_off_on_one_channel_alone() -> None:
+    """O-TIM-5"""
+    profile = person(category_choices={"weekly_tips": {"email": False}})
+
+    assert decided(profile, Channel.EMAIL, TIPS) == OFF_BY_CHOICE
+    assert decided(profile, Channel.PUSH, TIPS) == ALLOW
+    assert decided(profile, Channel.EMAIL, Category.MARKETING) == ALLOW
+
+
+def test_what_is_mandatory_passes_choices_and_snooze_but_no_legal_opt_out() -> None:
+    """O-TIM-5, bad input 26."""
+    profile = person(
+        category_choices={"security": {"email": False, "sms": False}},
+        opt_outs=frozenset({"sms"}),
+        snoozed_until=MORNING,
+        quiet_hours=IN_VIETNAM,
+    )
+
+    assert decided(profile, Channel.EMAIL, SECURITY) == ALLOW
+    assert decided(profile, Channel.SMS, SECURITY).rule == "channel_opt_out"
+
+
+@pytest.mark.parametrize(
+    ("choices", "decision"),
+    [
+        ({}, OFF_BY_DEFAULT),
+        ({"news": {"sms": True}}, OFF_BY_DEFAULT),
+        ({"news": {"email": True}}, ALLOW),
+        ({"news": {"email": False}}, OFF_BY_CHOICE),
+    ],
+)
+def test_a_choice_goes_before_the_default_of_the_tenant(
+    choices: dict[str, dict[str, bool]], decision: Decision
+) -> None:
+    news = known_category(Category.MARKETING, name="news", off_by_default=["email"])
+    profile = person(category_choices=choices)
+
+    assert decided(profile, Channel.EMAIL, news) == decision
+
+
+def test_a_snooze_defers_what_quiet_hours_would() -> None:
+    later = NIGHT + timedelta(days=3)
+    profile = person(snoozed_until=later)
+    snoozed = Decision(
+        verdict=Verdict.DEFER, reason="snoozed", rule="snooze", until=later
+    )
+
+    assert decided(profile, Channel.PUSH, Category.MARKETING) == snoozed
+    assert decided(profile, Channel.PUSH, Category.TRANSACTIONAL) == snoozed
+    assert decided(profile, Channel.IN_APP, Category.MARKETING) == ALLOW
+    assert decided(profile, Channel.PUSH, Category.OTP) == ALLOW
+    assert decided(profile, Channel.PUSH, Category.MARKETING, at=later) == ALLOW
+
+
+def test_a_snooze_that_ends_at_night_lasts_until_the_morning() -> None:
+    profile = person(snoozed_until=NIGHT + timedelta(minutes=1), quiet_hours=IN_VIETNAM)
+
+    decision = decided(profile, Channel.PUSH, TIPS)
+
+    assert (decision.rule, decision.until) == ("snooze", MORNING)
+
+
+def test_a_decision_says_what_it_was_made_of() -> None:
+    profile = person(quiet_hours=IN_VIETNAM, preference_version=7)
+
+    basis = decided(profile, Channel.EMAIL, TIPS).basis
+
+    assert basis == Basis(preference_version=7, time_zone="Asia/Ho_Chi_Minh", at=NIGHT)

@@ -46,7 +46,8 @@ def create_notification(
     deliveries = [
         _delivery(notification, destination, version) for destination in destinations
     ]
-    answer = _answer(notification, data, destinations)
+    decisions = _decisions(notification, destinations)
+    answer = _answer(notification, data, decisions)
     now = notification.send_at
     window = data.get("dedupe_window_seconds")
     with transaction.atomic():
@@ -73,7 +74,9 @@ def create_notification(
             if delivery.status == DeliveryStatus.PENDING
         )
         AuditEvent.objects.bulk_create(
-            _events(principal, notification, deliveries, version, destinations)
+            _events(
+                principal, notification, deliveries, version, destinations, decisions
+            )
         )
     return answer
 
@@ -151,6 +154,7 @@ def _events(
     deliveries: list[Delivery],
     version: TemplateVersion,
     destinations: list[Destination],
+    decisions: list[dict[str, Any]],
 ) -> list[AuditEvent]:
     def event(
         kind: EventKind, detail: dict[str, Any], **about: UUID | str
@@ -169,13 +173,17 @@ def _events(
         "template": version.template.name,
         "version": version.number,
         "channels": [destination.channel.key for destination in destinations],
+        "decisions": decisions,
     }
     return [
         event(EventKind.NOTIFICATION_ACCEPTED, accepted),
         *(
             event(
                 EventKind.DELIVERY_SUPPRESSED,
-                {"rule": destination.rule},
+                {
+                    "rule": destination.rule,
+                    **_basis(notification, destination),
+                },
                 delivery_id=delivery.id,
                 reason=destination.reason,
             )
@@ -185,9 +193,9 @@ def _events(
     ]
 
 
-def _answer(
-    notification: Notification, data: Mapping[str, Any], destinations: list[Destination]
-) -> bytes:
+def _decisions(
+    notification: Notification, destinations: list[Destination]
+) -> list[dict[str, Any]]:
     decisions = {
         destination.channel.key: {
             "channel": destination.channel.key,
@@ -195,15 +203,30 @@ def _answer(
             "until": None,
             "reason": destination.reason,
             "rule": destination.rule,
+            **_basis(notification, destination),
         }
         for destination in destinations
     }
+    return list(decisions.values())
+
+
+def _basis(notification: Notification, destination: Destination) -> dict[str, Any]:
+    return {
+        "preference_version": destination.preference_version,
+        "time_zone": destination.time_zone,
+        "at": notification.send_at.isoformat(),
+    }
+
+
+def _answer(
+    notification: Notification, data: Mapping[str, Any], decisions: list[dict[str, Any]]
+) -> bytes:
     accepted = AcceptedSerializer(
         {
             "notification_id": public_id("ntf", notification.id),
             "status": "accepted",
             "channels": data["channels"],
-            "decisions": list(decisions.values()),
+            "decisions": decisions,
         }
     )
     rendered: bytes = JSONRenderer().render(accepted.data)

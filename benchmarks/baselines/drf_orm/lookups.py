@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Prefetch
@@ -23,6 +23,8 @@ class Destination:
     address: Address | Device | None = None
     reason: str = ""
     rule: str = ""
+    preference_version: int = 0
+    time_zone: str = ""
 
 
 def find_version(
@@ -70,8 +72,12 @@ def find_destinations(
         tenant_id=tenant_id, user_id=user_id
     ).first()
     opt_outs = set(preferences.opt_outs) if preferences else set()
+    basis = {
+        "preference_version": preferences.version if preferences else 0,
+        "time_zone": recipient.time_zone if recipient else "",
+    }
     return [
-        destination
+        replace(destination, **basis)
         for channel in channels
         for destination in _lead(channel, recipient, opted_out=channel.key in opt_outs)
     ]

@@ -56,6 +56,9 @@ class DecisionSerializer(serializers.Serializer[Any]):
     until = serializers.DateTimeField(allow_null=True)
     reason = serializers.CharField()
     rule = serializers.CharField()
+    preference_version = serializers.IntegerField()
+    time_zone = serializers.CharField()
+    at = serializers.DateTimeField()
 
 
 class AcceptedSerializer(serializers.Serializer[Any]):

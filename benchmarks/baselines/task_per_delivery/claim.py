@@ -17,6 +17,7 @@ from providers.registry import adapter_class
 from providers.routing import load_routes
 from templates.catalog import load_versions
 from tenants.categories import Priority
+from tenants.category_catalog import find_category
 from tenants.data_keys import unseal
 
 # The outbox row first, as everywhere, and both rows or none: a row that was waited for
@@ -82,6 +83,7 @@ def work_of(row: Sequence[Any]) -> Work:
         tenant_id=begun.tenant_id, channel=channel, is_test=rest.is_test
     )
     provider = route.providers[0]
+    version = load_versions([rest.version_id])[rest.version_id]
     return Work(
         begun=begun,
         channel=channel,
@@ -90,7 +92,8 @@ def work_of(row: Sequence[Any]) -> Work:
         locale=rest.locale or rest.own_locale or "",
         is_test=rest.is_test,
         profile=_profile(begun, rest),
-        version=load_versions([rest.version_id])[rest.version_id],
+        version=version,
+        category=find_category(tenant_id=begun.tenant_id, name=version.category),
         provider=provider,
         route=route.providers,
         adapter=adapter_class(provider),

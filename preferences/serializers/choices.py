@@ -1,0 +1,124 @@
+"""What the API takes and shows of what a person does not want."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from rest_framework import serializers
+
+from foundation.database_clock import database_now
+from preferences.notification_preferences import Choices
+from preferences.serializers.fields import (
+    CHANNEL_KEYS,
+    ClockTimeField,
+    TimeZoneField,
+    YesOrNoField,
+)
+from tenants.category_catalog import UnknownCategory, find_category
+from tenants.serializers import OffsetDateTimeField, StrictSerializer
+
+_LONGEST_SNOOZE = timedelta(days=366)
+
+
+class QuietHoursSerializer(StrictSerializer):
+    """From start until just before end, over midnight if end is the earlier one.
+
+    What would disturb the person waits for their end: all marketing, and transactional
+    messages that are not high. OTPs and the inbox never wait.
+    """
+
+    start = ClockTimeField()
+    end = ClockTimeField()
+    time_zone = TimeZoneField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Where it is null the recipient's own, else the tenant's.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["start"] == attrs["end"]:
+            raise serializers.ValidationError(
+                {"end": ["Quiet hours that end when they start are none or all day."]}
+            )
+        return attrs
+
+
+class PreferencesSerializer(StrictSerializer):
+    """All of a person's choices: they replace the stored ones."""
+
+    opt_outs = serializers.ListField(
+        child=serializers.ChoiceField(choices=CHANNEL_KEYS),
+        max_length=len(CHANNEL_KEYS),
+        help_text="Channels that nothing may go out on.",
+    )
+    quiet_hours = QuietHoursSerializer(required=False, allow_null=True, default=None)
+    categories = serializers.DictField(
+        child=serializers.DictField(child=YesOrNoField()),
+        required=False,
+        default=dict,
+        help_text="Whether a category is wanted on a channel. What is not named is as"
+        " the tenant has it; what is mandatory cannot be switched off.",
+    )
+    snooze_until = OffsetDateTimeField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="What quiet hours would hold back waits until then, a year at most.",
+    )
+
+    def validate_snooze_until(self, moment: datetime | None) -> datetime | None:
+        if moment is not None and moment > database_now() + _LONGEST_SNOOZE:
+            raise serializers.ValidationError("More than a year ahead.")
+        return moment
+
+    def validate_categories(
+        self, chosen: dict[str, dict[str, bool]]
+    ) -> dict[str, dict[str, bool]]:
+        errors = {
+            name: fault
+            for name, channels in chosen.items()
+            if (fault := self._fault(name, channels))
+        }
+        if errors:
+            raise serializers.ValidationError(errors)
+        return chosen
+
+    def _fault(self, name: str, channels: dict[str, bool]) -> object:
+        try:
+            category = find_category(tenant_id=self.context["tenant_id"], name=name)
+        except UnknownCategory:
+            return ["The tenant has no such category."]
+        faults: dict[str, list[str]] = {}
+        for channel, is_wanted in channels.items():
+            if channel not in CHANNEL_KEYS:
+                faults[channel] = [f"No channel: {', '.join(CHANNEL_KEYS)}."]
+            elif category.is_mandatory and not is_wanted:
+                faults[channel] = ["It is mandatory and cannot be switched off."]
+        return faults
+
+    def validate_opt_outs(self, channels: list[str]) -> list[str]:
+        if len(set(channels)) != len(channels):
+            raise serializers.ValidationError("Name each channel once.")
+        return sorted(channels)
+
+    def choices(self) -> Choices:
+        """Return the validated choices."""
+        return Choices(**self.validated_data)
+
+
+class PreferencesBody(serializers.Serializer[Any]):
+    """A person's choices and their version, which is the ETag too."""
+
+    user_id = serializers.CharField()
+    version = serializers.IntegerField()
+    opt_outs = serializers.ListField(
+        child=serializers.ChoiceField(choices=CHANNEL_KEYS)
+    )
+    quiet_hours = QuietHoursSerializer(allow_null=True)
+    categories = serializers.DictField(
+        child=serializers.DictField(child=serializers.BooleanField())
+    )
+    snooze_until = serializers.DateTimeField(allow_null=True)
+    updated_at = serializers.DateTimeField(allow_null=True)

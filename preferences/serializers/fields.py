@@ -1,0 +1,119 @@
+"""The fields that people, preferences and questions are made of."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rest_framework import serializers
+
+from preferences.contact import UnusableAddress, normalise_email, normalise_phone
+from preferences.recipients import TypedAddress
+from preferences.regional import (
+    UnknownTimeZone,
+    UnusableLocale,
+    canonical_locale,
+    check_time_zone,
+)
+from providers.channels import Channel
+from tenants.category_catalog import UnknownCategory, find_category
+
+CHANNEL_KEYS = [channel.key for channel in Channel]
+_CLOCK_TIME = re.compile("([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+class TextField(serializers.CharField):
+    """Text as it was sent: not trimmed, and never made out of a number."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class LocaleField(TextField):
+    """A BCP 47 tag, kept in its usual case."""
+
+    default_error_messages = {
+        "locale": "Not a language tag such as vi, en-GB or zh-Hant-TW."
+    }
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return canonical_locale(super().to_internal_value(data))
+        except UnusableLocale:
+            self.fail("locale")
+
+
+class TimeZoneField(TextField):
+    """A name of the IANA time zone database."""
+
+    default_error_messages = {
+        "time_zone": "Not an IANA time zone such as Asia/Ho_Chi_Minh."
+    }
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return check_time_zone(super().to_internal_value(data))
+        except UnknownTimeZone:
+            self.fail("time_zone")
+
+
+class ClockTimeField(TextField):
+    """A time of day, HH:MM."""
+
+    default_error_messages = {"clock_time": "Not a time from 00:00 to 23:59."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        text = super().to_internal_value(data)
+        if not _CLOCK_TIME.fullmatch(text):
+            self.fail("clock_time")
+        return text
+
+
+class ContactField(TextField):
+    """An e-mail address or phone number, kept as typed beside its one spelling."""
+
+    def __init__(self, *, channel: Channel, **options: Any) -> None:
+        self.channel = channel
+        super().__init__(**options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        typed = super().to_internal_value(data)
+        try:
+            normalised = self._normalise(typed)
+        except UnusableAddress as refused:
+            raise serializers.ValidationError(
+                refused.detail, code=refused.reason
+            ) from refused
+        return TypedAddress(typed=typed, normalised=normalised)
+
+    def _normalise(self, typed: str) -> str:
+        if self.channel is Channel.EMAIL:
+            return normalise_email(typed)
+        return normalise_phone(typed, region=self.context["region"])
+
+
+class CategoryField(TextField):
+    """The name of one of the tenant's categories; `tenant_id` is in the context."""
+
+    default_error_messages = {"category": "The tenant has no such category."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        name = super().to_internal_value(data)
+        try:
+            return find_category(tenant_id=self.context["tenant_id"], name=name)
+        except UnknownCategory:
+            self.fail("category")
+
+
+class YesOrNoField(serializers.BooleanField):
+    """A JSON boolean: no text, no number."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
