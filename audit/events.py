@@ -34,6 +34,8 @@ class EventKind(StrEnum):
     TEMPLATE_RETIRED = "template.retired"
     DEVICE_MOVED = "device.moved"
     PREFERENCES_CHANGED = "preferences.changed"
+    SUPPRESSION_ADDED = "suppression.added"
+    SUPPRESSION_LIFTED = "suppression.lifted"
     ROUTES_CHANGED = "tenant.routes_changed"
     TENANT_CREATED = "tenant.created"
     TENANT_LIMITS_CHANGED = "tenant.limits_changed"

@@ -165,6 +165,7 @@ PROBLEMS: dict[type[Exception], ProblemKind] = {
     BadCursor: ProblemKind("invalid-cursor", "The cursor is not valid", 400),
     UnknownRecipient: NOT_FOUND,
     UnknownDevice: NOT_FOUND,
+    UnknownSuppression: NOT_FOUND,
     UnknownMessage: NOT_FOUND,
     UnknownNotification: NOT_FOUND,
     PreconditionMissing: ProblemKind("precondition-missing", "If-Match is needed", 428),

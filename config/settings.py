@@ -20,6 +20,10 @@ SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=[])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
+# Where browsers reach the pages for people, `https://notify.example` without a path:
+# what links in messages begin with. Without it messages have none.
+PUBLIC_URL: str = env.str("PUBLIC_URL", default="").rstrip("/")
+
 # Keys that wrap the tenants' data keys: "id:base64,id:base64", the first one seals.
 SEALING_KEYS: list[str] = env.list("SEALING_KEYS")
 # Secrets that sign end users' tokens, the first one signs and all of them verify.

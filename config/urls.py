@@ -18,6 +18,7 @@ urlpatterns = [
     path("v1/", include("providers.urls")),
     path("v1/", include("notifications.urls")),
     path("", include("inbox.urls_pages")),
+    path("", include("preferences.urls_pages")),
     path("admin/", admin.site.urls),
     path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs", SpectacularSwaggerSplitView.as_view(url_name="openapi"), name="docs"),

@@ -72,6 +72,7 @@ class Begun(NamedTuple):
     maybe_sent: bool
     address_id: UUID | None
     address_sealed: bytes | None
+    address_key: bytes
     expires_at: datetime | None
     retry_until: datetime
     provider: str
@@ -121,9 +122,10 @@ UPDATE delivery d
  WHERE d.id = r.id AND d.claim_count = r.n - 1
    AND d.status IN ('pending', 'sending', 'parked')
 RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
-          d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.expires_at,
-          d.retry_until, d.provider, d.order_key, d.called_at, d.unknown_count,
-          d.reconcile_until, OLD.status, OLD.maybe_sent, OLD.reason, app_now()
+          d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.address_key,
+          d.expires_at, d.retry_until, d.provider, d.order_key, d.called_at,
+          d.unknown_count, d.reconcile_until, OLD.status, OLD.maybe_sent, OLD.reason,
+          app_now()
 """
 
 

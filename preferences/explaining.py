@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from preferences.policy import Case, Decision, Verdict, consider, decide
+from preferences.policy import (
+    NO_ADDRESS,
+    Case,
+    Decision,
+    Verdict,
+    consider,
+    decide_addresses,
+)
 from preferences.profiles import load_profiles
 from providers.channels import Channel
 from tenants.categories import KnownCategory, Priority, default_priority
@@ -83,20 +90,15 @@ def explain(*, tenant_id: int, user_id: str, question: Question) -> Explanation:
 
 
 def _explained(case: Case) -> ExplainedChannel:
-    decision = decide(case)
+    """Tell of the address that it would go to; of push devices, of the first."""
+    address, decision = decide_addresses(case)[0]
+    held = () if address is None else address.held
     considered = [
         Considered(rule=rule, verdict=said and said.verdict)
-        for rule, said in consider(case)
+        for rule, said in consider(replace(case, held=held))
     ]
-    if decision.verdict is not Verdict.SUPPRESS and not _has_address(case):
-        decision = decision.without_address()
+    if decision.rule == NO_ADDRESS:
         considered.append(Considered(rule=decision.rule, verdict=decision.verdict))
     return ExplainedChannel(
         channel=case.channel, decision=decision, considered=considered
-    )
-
-
-def _has_address(case: Case) -> bool:
-    return case.channel is Channel.IN_APP or bool(
-        case.profile.addresses.get(case.channel)
     )

@@ -12,6 +12,7 @@ from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 from foundation.database_clock import AppNow
 from foundation.ids import new_id
 from foundation.user_ids import USER_ID_PATTERN
+from preferences.held import Reason
 from providers.channels import CHANNEL_CHOICES, Channel
 from tenants.models import Tenant
 
@@ -182,3 +183,76 @@ class NotificationPreferences(models.Model):
 
     def __str__(self) -> str:
         return self.user_id
+
+
+class ConsentEvent(models.Model):
+    """What a person agreed to or withdrew; the platform may add one and change none."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    tenant_id = models.BigIntegerField()
+    person_key = models.BinaryField()
+    channel = models.SmallIntegerField(null=True)
+    category = models.TextField()
+    change = models.TextField()
+    source = models.TextField()
+    wording = models.TextField()
+    actor = models.TextField()
+    evidence = models.BinaryField(null=True)
+    created_at = models.DateTimeField(db_default=AppNow())
+
+    class Meta:
+        db_table = "consent_event"
+        indexes = [
+            # preferences.consent: everything that one person said
+            Index(
+                name="consent_event_person", fields=["tenant_id", "person_key", "id"]
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.change} {self.category}"
+
+
+class Suppression(models.Model):
+    """An address that nothing may be sent to, until somebody lifts it."""
+
+    id = models.BigAutoField(primary_key=True)
+    # suppression_once begins with it.
+    tenant = models.ForeignKey(
+        Tenant, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    channel = models.SmallIntegerField(choices=CHANNEL_CHOICES)
+    key = models.BinaryField(editable=False, help_text="Keyed hash of the address.")
+    category = models.CharField(
+        max_length=63,
+        blank=True,
+        default="",
+        help_text="Empty: whatever the category.",
+    )
+    reason = models.CharField(
+        max_length=16, choices=[(each.value, each.value) for each in Reason]
+    )
+    created_at = models.DateTimeField(db_default=AppNow(), editable=False)
+    created_by = models.CharField(max_length=150, editable=False)
+    lifted_at = models.DateTimeField(null=True, editable=False)
+    lifted_by = models.CharField(max_length=150, blank=True, default="", db_default="")
+
+    class Meta:
+        db_table = "suppression"
+        constraints = [
+            # preferences.suppression looks up by it too.
+            UniqueConstraint(
+                name="suppression_once",
+                fields=["tenant", "channel", "key", "category", "reason"],
+                condition=Q(lifted_at__isnull=True),
+            ),
+            CheckConstraint(
+                name="suppression_reason_is_known",
+                condition=Q(
+                    reason__in=["hard_bounce", "complaint", "stop", "legal_request"]
+                ),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self.pk}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from django.db import transaction
 from psycopg.types.json import Jsonb
@@ -13,6 +13,14 @@ from psycopg.types.json import Jsonb
 from audit.events import AuditRecord, EventKind
 from audit.recorder import record_events
 from foundation.statements import Cursor, server_cursor
+from preferences.consent import (
+    Consent,
+    Source,
+    Statement,
+    changed_choices,
+    changed_opt_outs,
+    record_consents,
+)
 from preferences.models import NotificationPreferences
 from preferences.preconditions import Precondition, PreconditionFailed
 
@@ -25,7 +33,7 @@ UPDATE notification_preferences
        updated_at = app_now()
  WHERE tenant_id = %(tenant_id)s AND user_id = %(user_id)s
    AND (%(any_stored)s OR version = ANY (%(versions)s::int[]))
-RETURNING id, version, updated_at
+RETURNING id, new.version, new.updated_at, old.opt_outs, old.category_choices
 """
 CREATE = """
 INSERT INTO notification_preferences
@@ -34,7 +42,23 @@ INSERT INTO notification_preferences
 VALUES (%(tenant_id)s, %(user_id)s, 1, %(opt_outs)s, %(quiet_hours)s,
         %(category_choices)s, %(snoozed_until)s, app_now())
     ON CONFLICT (tenant_id, user_id) DO NOTHING
-RETURNING id, version, updated_at
+RETURNING id, version, updated_at, ARRAY[]::text[], '{}'::jsonb
+"""
+# Whatever else the person chose meanwhile stays; nothing is written where it was off.
+SWITCH_OFF = """
+INSERT INTO notification_preferences AS p
+       (tenant_id, user_id, version, opt_outs, category_choices, updated_at)
+VALUES (%(tenant_id)s, %(user_id)s, 1, '{}',
+        jsonb_build_object(%(category)s::text,
+                           jsonb_build_object(%(channel)s::text, false)), app_now())
+    ON CONFLICT (tenant_id, user_id) DO UPDATE
+   SET version = p.version + 1, updated_at = app_now(),
+       category_choices = p.category_choices || jsonb_build_object(
+         %(category)s::text,
+         coalesce(p.category_choices -> %(category)s, '{}')
+           || jsonb_build_object(%(channel)s::text, false))
+ WHERE p.category_choices -> %(category)s -> %(channel)s IS DISTINCT FROM 'false'
+RETURNING id, version, opt_outs, category_choices
 """
 
 
@@ -58,6 +82,15 @@ class Choices:
     quiet_hours: QuietHours | None = None
     categories: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     snooze_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saying:
+    """Who says so, where, and what shows it."""
+
+    actor: str
+    source: Source = Source.API
+    evidence: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +127,12 @@ def replace_preferences(
     user_id: str,
     precondition: Precondition,
     choices: Choices,
-    actor: str,
+    said: Saying,
 ) -> StoredPreferences:
-    """Store the next version; raise PreconditionFailed unless the last one matches."""
+    """Store the next version; raise PreconditionFailed unless the last one matches.
+
+    The ledger of consents tells what of it is otherwise than before.
+    """
     parameters = {
         "tenant_id": tenant_id,
         "user_id": user_id,
@@ -113,12 +149,16 @@ def replace_preferences(
             stored = _execute(cursor, CREATE, parameters)
         if stored is None:
             raise PreconditionFailed
-        row_id, version, updated_at = stored
-        # By row id, not by user id: the trail outlives an erasure.
-        changed = AuditRecord(
-            kind=EventKind.PREFERENCES_CHANGED,
+        row_id, version, updated_at, opt_outs_before, choices_before = stored
+        consents = [
+            *changed_opt_outs(opt_outs_before, choices.opt_outs),
+            *changed_choices(choices_before, choices.categories),
+        ]
+        record_consents(cursor, _statement(tenant_id, user_id, said), consents)
+        _record_change(
+            cursor,
             tenant_id=tenant_id,
-            actor=actor,
+            actor=said.actor,
             detail={
                 "preferences": row_id,
                 "version": version,
@@ -127,13 +167,69 @@ def replace_preferences(
                 "snooze_until": choices.snooze_until and str(choices.snooze_until),
             },
         )
-        record_events(cursor, [changed])
     return StoredPreferences(choices=choices, version=version, updated_at=updated_at)
+
+
+def switch_off(*, tenant_id: int, user_id: str, consent: Consent, said: Saying) -> bool:
+    """Store that a category is not wanted on a channel; False if it was off already.
+
+    Whatever the version is: somebody who wants out does not lose to somebody else.
+    """
+    if consent.channel is None:
+        raise ValueError("a choice is made for one channel")
+    parameters: dict[str, object] = {
+        "tenant_id": tenant_id,
+        "user_id": user_id,
+        "category": consent.category,
+        "channel": consent.channel.key,
+    }
+    with transaction.atomic(), server_cursor() as cursor:
+        cursor.execute(SWITCH_OFF, parameters)
+        row = cursor.fetchone()
+        if row is None:
+            return False
+        row_id, version, opt_outs, choices = row
+        record_consents(cursor, _statement(tenant_id, user_id, said), [consent])
+        _record_change(
+            cursor,
+            tenant_id=tenant_id,
+            actor=said.actor,
+            detail={
+                "preferences": row_id,
+                "version": version,
+                "opt_outs": opt_outs,
+                "categories": choices,
+            },
+        )
+    return True
+
+
+def _statement(tenant_id: int, user_id: str, said: Saying) -> Statement:
+    return Statement(
+        tenant_id=tenant_id,
+        user_id=user_id,
+        source=said.source,
+        actor=said.actor,
+        evidence=said.evidence,
+    )
+
+
+def _record_change(
+    cursor: Cursor, *, tenant_id: int, actor: str, detail: Mapping[str, object]
+) -> None:
+    # By row id, not by user id: the trail outlives an erasure.
+    changed = AuditRecord(
+        kind=EventKind.PREFERENCES_CHANGED,
+        tenant_id=tenant_id,
+        actor=actor,
+        detail=detail,
+    )
+    record_events(cursor, [changed])
 
 
 def _execute(
     cursor: Cursor, statement: str, parameters: dict[str, object]
-) -> tuple[int, int, datetime] | None:
+) -> tuple[Any, ...] | None:
     cursor.execute(statement, parameters)
-    row: tuple[int, int, datetime] | None = cursor.fetchone()
+    row: tuple[Any, ...] | None = cursor.fetchone()
     return row

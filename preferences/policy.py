@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from preferences.profile import Profile
+from preferences.held import Held
+from preferences.profile import KnownAddress, Profile
 from providers.channels import Channel
 from tenants.categories import Category, KnownCategory, Priority
+
+# The rules that are asked about from outside.
+NO_ADDRESS = "address_known"
+SUPPRESSION_LIST = "suppression_list"
 
 
 class Verdict(StrEnum):
@@ -50,18 +55,22 @@ class Decision:
         """Hold it back for want of an address, unless it is held back already."""
         if self.verdict is Verdict.SUPPRESS:
             return self
-        return self.instead(reason="no_address", rule="address_known")
+        return self.instead(reason="no_address", rule=NO_ADDRESS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One channel of one message to one person, at a moment."""
+    """One channel of one message to one person, at a moment.
+
+    `held` is what the suppression list says of the address that it would go to.
+    """
 
     profile: Profile
     channel: Channel
     category: KnownCategory
     priority: Priority
     at: datetime
+    held: Sequence[Held] = ()
 
 
 Rule = Callable[[Case], Decision | None]
@@ -89,6 +98,23 @@ def decide(case: Case) -> Decision:
     return replace(_ALLOWED, basis=_basis(case))
 
 
+def decide_addresses(case: Case) -> list[tuple[KnownAddress | None, Decision]]:
+    """Decide for the person's addresses of the channel: for push for every device, else
+    for the first that the suppression list lets pass. None is the inbox, or nowhere."""
+    if case.channel is Channel.IN_APP:
+        return [(None, decide(case))]
+    known = case.profile.addresses.get(case.channel, ())
+    if not known:
+        return [(None, decide(case).without_address())]
+    decided: list[tuple[KnownAddress | None, Decision]] = [
+        (address, decide(replace(case, held=address.held))) for address in known
+    ]
+    if case.channel is Channel.PUSH:
+        return decided
+    passing = (each for each in decided if each[1].rule != SUPPRESSION_LIST)
+    return [next(passing, decided[0])]
+
+
 def consider(case: Case) -> Iterator[tuple[str, Decision | None]]:
     """Yield what each rule says in turn, up to the one that decides."""
     for name, rule in RULES.items():
@@ -111,6 +137,17 @@ def _channel_opt_out(case: Case) -> Decision | None:
     """A legal opt-out: no category passes it, OTP included."""
     off = case.channel.key in case.profile.opt_outs
     return _OFF_FOR_THE_CHANNEL if off else None
+
+
+def _suppression_list(case: Case) -> Decision | None:
+    for held in case.held:
+        if held.stops(case.category):
+            return Decision(
+                verdict=Verdict.SUPPRESS,
+                reason=held.reason.value,
+                rule=SUPPRESSION_LIST,
+            )
+    return None
 
 
 def _category_choice(case: Case) -> Decision | None:
@@ -152,6 +189,7 @@ def _quiet_hours(case: Case) -> Decision | None:
 # In this order: the law, the person, the tenant, and then the hour.
 RULES: Mapping[str, Rule] = {
     "channel_opt_out": _channel_opt_out,
+    SUPPRESSION_LIST: _suppression_list,
     "category_choice": _category_choice,
     "category_default": _category_default,
     "snooze": _snooze,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from preferences.held import Held
 from preferences.quiet_hours import QuietHours
 from providers.channels import Channel
 
@@ -16,7 +17,7 @@ class KnownAddress:
     """An address to send to; `id` is the address's, or the device's for push.
 
     It is opened only where it is sent to, so that one that cannot be opened is in
-    nobody else's way.
+    nobody else's way. `held` is what the suppression list says of it.
     """
 
     id: UUID
@@ -24,6 +25,7 @@ class KnownAddress:
     reveal: Callable[[], str] = field(repr=False, compare=False)
     key: bytes = field(repr=False)
     platform: str = ""
+    held: tuple[Held, ...] = ()
 
     @property
     def value(self) -> str:

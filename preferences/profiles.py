@@ -10,6 +10,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from foundation.statements import server_cursor
+from preferences.held import Held, Reason
 from preferences.profile import KnownAddress, Profile
 from preferences.quiet_hours import QuietHours
 from providers.channels import Channel
@@ -31,18 +32,21 @@ SELECT w.tenant_id, w.user_id, app_now(), r.locale, r.time_zone, p.version, p.op
        CASE WHEN p.quiet_hours IS NOT NULL THEN coalesce(
          p.quiet_hours ->> 'time_zone', nullif(r.time_zone, ''),
          (SELECT t.time_zone FROM tenant t WHERE t.id = w.tenant_id)) END,
-       c.id, c.channel, c.platform, c.sealed, c.key
+       c.id, c.channel, c.platform, c.sealed, c.key, c.held
   FROM {people} AS w (tenant_id, user_id)
   LEFT JOIN recipient r ON r.tenant_id = w.tenant_id AND r.user_id = w.user_id
   LEFT JOIN notification_preferences p
          ON p.tenant_id = w.tenant_id AND p.user_id = w.user_id
   LEFT JOIN LATERAL (
-    SELECT a.id, a.channel, '' AS platform, a.normalised AS sealed, a.key, a.position
+    SELECT a.id, a.channel, '' AS platform, a.normalised AS sealed, a.key, a.position,
+           (SELECT array_agg(s.reason || ' ' || s.category) FROM suppression s
+             WHERE s.tenant_id = w.tenant_id AND s.channel = a.channel
+               AND s.key = a.key AND s.lifted_at IS NULL) AS held
       FROM address a
      WHERE a.recipient_id = r.id AND a.channel = ANY (%(channels)s::smallint[])
        AND a.status IN ('unverified', 'verified')
      UNION ALL
-    SELECT d.id, 3, d.platform, d.token, d.key, 0
+    SELECT d.id, 3, d.platform, d.token, d.key, 0, NULL
       FROM device d
      WHERE d.recipient_id = r.id AND 3 = ANY (%(channels)s::smallint[])
   ) c ON true
@@ -74,6 +78,7 @@ class _Row(NamedTuple):
     platform: str
     sealed: bytes
     key: bytes
+    held: list[str] | None
 
 
 # By itself ZoneInfo remembers eight; to read another takes as long as the query.
@@ -143,7 +148,13 @@ def _known_address(row: _Row, address_id: UUID) -> KnownAddress:
         reveal=partial(_open, row, address_id),
         key=row.key,
         platform=row.platform,
+        held=tuple(map(_held, row.held or ())),
     )
+
+
+def _held(entry: str) -> Held:
+    reason, _, category = entry.partition(" ")
+    return Held(reason=Reason(reason), category=category)
 
 
 def _open(row: _Row, address_id: UUID) -> str:

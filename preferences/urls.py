@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from preferences.views import (
+from preferences.views.choices import (
     CategoriesView,
-    DevicesView,
-    DeviceView,
     ExplainView,
+    PreferenceLinkView,
     PreferencesView,
-    RecipientView,
 )
+from preferences.views.people import DevicesView, DeviceView, RecipientView
+from preferences.views.suppressions import SuppressionsView, SuppressionView
 
 urlpatterns = [
     path("users/<str:user_id>", RecipientView.as_view(), name="user"),
@@ -26,6 +26,17 @@ urlpatterns = [
         PreferencesView.as_view(),
         name="notification-preferences",
     ),
+    path(
+        "users/<str:user_id>/preference-link",
+        PreferenceLinkView.as_view(),
+        name="preference-link",
+    ),
     path("users/<str:user_id>/explain", ExplainView.as_view(), name="explain"),
+    path("suppressions", SuppressionsView.as_view(), name="suppressions"),
+    path(
+        "suppressions/<int:suppression_id>",
+        SuppressionView.as_view(),
+        name="suppression",
+    ),
     path("categories", CategoriesView.as_view(), name="categories"),
 ]

@@ -156,6 +156,8 @@ class OutboundMessage:
     expires_at: datetime | None
     is_test: bool
     address_id: UUID | None
+    # Where one click ends such messages; "" for what nobody may be unsubscribed from.
+    unsubscribe_url: str = ""
 
 
 class Adapter(ABC):

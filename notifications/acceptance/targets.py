@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from notifications.acceptance.submission import (
@@ -13,8 +14,10 @@ from notifications.acceptance.submission import (
 )
 from preferences.address_keys import address_key
 from preferences.contact import UnusableAddress, normalise_email, normalise_phone
-from preferences.policy import Case, Decision, decide
+from preferences.held import Held
+from preferences.policy import Case, Decision, decide, decide_addresses
 from preferences.profile import Profile
+from preferences.suppression import find_suppressions
 from providers.channels import Channel
 from tenants.categories import KnownCategory
 from tenants.models import Tenant
@@ -31,71 +34,87 @@ class Target:
     given: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """An address that the call itself names."""
+
+    value: str
+    key: bytes
+    held: Sequence[Held] = ()
+
+
 def choose_targets(
     *, caller: Caller, submission: Submission, profile: Profile, category: KnownCategory
 ) -> list[Target]:
-    """Take the call's own addresses, else the profile's; for push every device."""
+    """Take the call's own addresses, else the profile's: the first one that may be sent
+    to, for push every device."""
     given = _given_addresses(caller, submission)
     targets: list[Target] = []
     for channel in submission.channels:
-        decision = decide(
-            Case(
-                profile=profile,
-                channel=channel,
-                category=category,
-                priority=submission.priority_for(category.base),
-                at=max(submission.send_at or profile.read_at, profile.read_at),
-            )
+        case = Case(
+            profile=profile,
+            channel=channel,
+            category=category,
+            priority=submission.priority_for(category.base),
+            at=max(submission.send_at or profile.read_at, profile.read_at),
         )
-        if channel in given:
+        if (address := given.get(channel)) is not None:
             targets.append(
                 Target(
                     channel=channel,
-                    decision=decision,
-                    key=address_key(
-                        tenant_id=caller.tenant_id,
-                        channel=channel,
-                        value=given[channel],
-                    ),
-                    given=given[channel],
+                    decision=decide(replace(case, held=address.held)),
+                    key=address.key,
+                    given=address.value,
                 )
             )
-        elif channel is Channel.IN_APP:
-            targets.append(Target(channel=channel, decision=decision))
         else:
-            targets += _profile_targets(channel, profile, decision)
+            targets += _profile_targets(case)
     return targets
 
 
-def _profile_targets(
-    channel: Channel, profile: Profile, decision: Decision
-) -> list[Target]:
-    known = profile.addresses.get(channel, ())
-    if not known:
-        return [Target(channel=channel, decision=decision.without_address())]
-    used = known if channel is Channel.PUSH else known[:1]
+def _profile_targets(case: Case) -> list[Target]:
     return [
-        Target(
-            channel=channel, decision=decision, key=address.key, address_id=address.id
+        Target(channel=case.channel, decision=decision)
+        if address is None
+        else Target(
+            channel=case.channel,
+            decision=decision,
+            key=address.key,
+            address_id=address.id,
         )
-        for address in used
+        for address, decision in decide_addresses(case)
     ]
 
 
-def _given_addresses(caller: Caller, submission: Submission) -> dict[Channel, str]:
-    given: dict[Channel, str] = {}
+def _given_addresses(caller: Caller, submission: Submission) -> dict[Channel, _Given]:
+    values: dict[Channel, str] = {}
     pointer = "/recipient/email"
     try:
         if submission.email is not None:
-            given[Channel.EMAIL] = normalise_email(submission.email)
+            values[Channel.EMAIL] = normalise_email(submission.email)
         pointer = "/recipient/phone"
         if submission.phone is not None:
-            given[Channel.SMS] = normalise_phone(
+            values[Channel.SMS] = normalise_phone(
                 submission.phone, region=_region(caller.tenant_id)
             )
     except UnusableAddress as unusable:
         raise InvalidSubmission(FieldError(pointer, unusable.detail)) from unusable
-    return given
+    tenant_id = caller.tenant_id
+    keys = {
+        channel: address_key(tenant_id=tenant_id, channel=channel, value=value)
+        for channel, value in values.items()
+    }
+    held = find_suppressions(
+        [(tenant_id, channel.value, key) for channel, key in keys.items()]
+    )
+    return {
+        channel: _Given(
+            value=values[channel],
+            key=key,
+            held=held.get((tenant_id, channel.value, key), ()),
+        )
+        for channel, key in keys.items()
+    }
 
 
 def _region(tenant_id: int) -> str:

@@ -42,10 +42,12 @@ from notifications.transitions import (
 from notifications.transport.base import Room, Transport
 from preferences.contact import UnusableAddress
 from preferences.destinations import find_destination
+from preferences.links import WayOut, unsubscribe_url
 from providers.base import Finding, OutboundMessage
 from providers.channels import Channel
 from providers.gateway import Health
 from templates.rendering import RenderFailed, render
+from tenants.categories import LegalClass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,4 +275,21 @@ def _message(work: Work) -> OutboundMessage:
         expires_at=begun.expires_at,
         is_test=work.is_test,
         address_id=begun.address_id,
+        unsubscribe_url=_way_out(work),
+    )
+
+
+def _way_out(work: Work) -> str:
+    """Return the link by which one click ends such e-mail; only marketing has one."""
+    is_marketing = work.category.legal_class is LegalClass.MARKETING
+    if work.channel is not Channel.EMAIL or not is_marketing:
+        return ""
+    return unsubscribe_url(
+        WayOut(
+            tenant_id=work.begun.tenant_id,
+            user_id=work.user_id,
+            category=work.category.name,
+            channel=work.channel,
+            delivery_id=work.begun.delivery_id,
+        )
     )

@@ -21,9 +21,11 @@ from notifications.retry_policy import (
 )
 from notifications.statuses import DeliveryStatus
 from notifications.transitions import Fence
+from preferences.held import Held
 from preferences.policy import Case, Decision, Verdict, decide
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
+from preferences.suppression import Place, find_suppressions
 from providers.registry import idempotency_window, unknown_policy
 from tenants.categories import Category
 
@@ -118,22 +120,27 @@ def judge_again(works: Sequence[Work]) -> dict[Fence, NextStep]:
     if not works:
         return {}
     people = {(work.begun.tenant_id, work.user_id) for work in works}
+    places = {place for work in works if (place := _place(work)) is not None}
     with contained("policy_unread", size=len(works)) as tried:
         profiles = load_profiles(people, channels=())
+        held = find_suppressions(places)
     if tried.error is not None:
         return dict.fromkeys((work.fence for work in works), _POLICY_UNREAD)
     steps: dict[Fence, NextStep] = {}
     for work in works:
         profile = profiles[work.begun.tenant_id, work.user_id]
-        step = judge_policy(work, profile, now=profile.read_at)
+        known = held.get(place, ()) if (place := _place(work)) is not None else ()
+        step = judge_policy(work, profile, now=profile.read_at, held=known)
         if step is not None:
             steps[work.fence] = step
     return steps
 
 
-def judge_policy(work: Work, profile: Profile, *, now: datetime) -> NextStep | None:
+def judge_policy(
+    work: Work, profile: Profile, *, now: datetime, held: Sequence[Held] = ()
+) -> NextStep | None:
     """Return where policy sends a delivery instead of out, None if it may be sent."""
-    decision = _decide(work, profile, at=now)
+    decision = _decide(work, profile, at=now, held=held)
     if decision.verdict is Verdict.SUPPRESS:
         return suppressed(decision.reason)
     if decision.until is not None:
@@ -146,7 +153,17 @@ def judge_policy(work: Work, profile: Profile, *, now: datetime) -> NextStep | N
     return None
 
 
-def _decide(work: Work, profile: Profile, *, at: datetime) -> Decision:
+def _place(work: Work) -> Place | None:
+    """Return where the suppression list is looked up; the inbox has no address."""
+    begun = work.begun
+    if not begun.address_key:
+        return None
+    return begun.tenant_id, begun.channel, bytes(begun.address_key)
+
+
+def _decide(
+    work: Work, profile: Profile, *, at: datetime, held: Sequence[Held] = ()
+) -> Decision:
     return decide(
         Case(
             profile=profile,
@@ -154,6 +171,7 @@ def _decide(work: Work, profile: Profile, *, at: datetime) -> Decision:
             category=work.category,
             priority=work.priority,
             at=at,
+            held=held,
         )
     )
 

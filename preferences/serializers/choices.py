@@ -8,6 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from foundation.database_clock import database_now
+from preferences.links import LONGEST_LIFE, SHORT_LIFE
 from preferences.notification_preferences import Choices
 from preferences.serializers.fields import (
     CHANNEL_KEYS,
@@ -122,3 +123,24 @@ class PreferencesBody(serializers.Serializer[Any]):
     )
     snooze_until = serializers.DateTimeField(allow_null=True)
     updated_at = serializers.DateTimeField(allow_null=True)
+
+
+class PreferenceLinkSerializer(StrictSerializer):
+    """For how long a link is to open somebody's preferences."""
+
+    lifetime_seconds = serializers.IntegerField(
+        min_value=60,
+        max_value=int(LONGEST_LIFE.total_seconds()),
+        default=int(SHORT_LIFE.total_seconds()),
+    )
+
+    def lifetime(self) -> timedelta:
+        """Return the validated lifetime."""
+        return timedelta(seconds=self.validated_data["lifetime_seconds"])
+
+
+class PreferenceLinkBody(serializers.Serializer[Any]):
+    """A link to hand to the person, and until when it opens."""
+
+    url = serializers.CharField()
+    expires_at = serializers.DateTimeField()

@@ -83,18 +83,26 @@ class ContactField(TextField):
 
     def to_internal_value(self, data: Any) -> Any:
         typed = super().to_internal_value(data)
-        try:
-            normalised = self._normalise(typed)
-        except UnusableAddress as refused:
-            raise serializers.ValidationError(
-                refused.detail, code=refused.reason
-            ) from refused
-        return TypedAddress(typed=typed, normalised=normalised)
+        return TypedAddress(
+            typed=typed,
+            normalised=normalised(
+                typed, channel=self.channel, region=self.context["region"]
+            ),
+        )
 
-    def _normalise(self, typed: str) -> str:
-        if self.channel is Channel.EMAIL:
+
+def normalised(
+    typed: str, *, channel: Channel, region: str | None, field: str = ""
+) -> str:
+    """Return an address's one spelling; raise ValidationError, of a field if named."""
+    try:
+        if channel is Channel.EMAIL:
             return normalise_email(typed)
-        return normalise_phone(typed, region=self.context["region"])
+        return normalise_phone(typed, region=region)
+    except UnusableAddress as refused:
+        error = serializers.ErrorDetail(refused.detail, code=refused.reason)
+        detail: Any = {field: [error]} if field else [error]
+        raise serializers.ValidationError(detail) from refused
 
 
 class CategoryField(TextField):

@@ -70,6 +70,10 @@ def compose(message: OutboundMessage, *, sender: Address) -> Letter:
     mail["Message-ID"] = message_id
     mail["Auto-Submitted"] = "auto-generated"
     mail["X-Delivery-Id"] = delivery
+    if message.unsubscribe_url:
+        # RFC 8058: both, and both signed by whoever signs for the domain.
+        mail["List-Unsubscribe"] = f"<{message.unsubscribe_url}>"
+        mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     _write_body(mail, message)
     return Letter(
         sender=sender.addr_spec,

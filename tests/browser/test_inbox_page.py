@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect
 
 from inbox.models import InboxItem
 from tenants.models import Tenant
@@ -19,18 +18,6 @@ from tests.factories.inbox import InboxItemFactory
 from tests.factories.tenants import TenantFactory
 
 OpenPage = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Path) -> Generator[Browser]:
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        # Playwright's event loop runs in this thread; the tests use the ORM beside it.
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        launched = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -7,7 +7,11 @@ import pytest
 from django.db import connection
 
 from preferences.models import NotificationPreferences
-from preferences.notification_preferences import Choices, replace_preferences
+from preferences.notification_preferences import (
+    Choices,
+    Saying,
+    replace_preferences,
+)
 from preferences.preconditions import Precondition, PreconditionFailed
 from tests.factories.tenants import TenantFactory
 
@@ -28,7 +32,7 @@ def test_of_many_writers_of_one_version_exactly_one_wins(stored: int) -> None:
                 user_id="usr_42",
                 precondition=Precondition(versions=(version,)),
                 choices=Choices(opt_outs=[channel]),
-                actor="user:usr_42",
+                said=Saying(actor="user:usr_42"),
             )
         except PreconditionFailed:
             return False

@@ -43,6 +43,9 @@ app.conf.update(
         "visibility_timeout": 120,
         # One list to wait at and not four.
         "priority_steps": [0],
+        # Every greenlet acknowledges by itself; kombu's ten would be too few for them,
+        # and what cannot be acknowledged is never taken up again.
+        "max_connections": 64,
     },
 )
 

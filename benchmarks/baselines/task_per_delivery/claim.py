@@ -44,9 +44,10 @@ UPDATE delivery d
          ON p.tenant_id = n.tenant_id AND p.user_id = n.user_id
  WHERE d.id = %(id)s AND n.id = d.notification_id
 RETURNING d.id, d.claim_count, d.notification_id, d.tenant_id, d.channel, d.category,
-          d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.expires_at,
-          d.retry_until, d.provider, d.order_key, d.called_at, d.unknown_count,
-          d.reconcile_until, OLD.status, OLD.maybe_sent, OLD.reason, app_now(),
+          d.attempt_count, d.maybe_sent, d.address_id, d.address_sealed, d.address_key,
+          d.expires_at, d.retry_until, d.provider, d.order_key, d.called_at,
+          d.unknown_count, d.reconcile_until, OLD.status, OLD.maybe_sent, OLD.reason,
+          app_now(),
           n.user_id, n.template_version_id, n.locale, n.is_test, n.priority, c.sealed,
           r.locale, p.opt_outs,
           (SELECT a.normalised FROM address a

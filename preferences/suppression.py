@@ -1,0 +1,129 @@
+"""Addresses that nothing, or nothing of a category, may be sent to any more.
+
+By keyed hash: the list holds no address, so that it survives the erasure of a person
+and covers every spelling, whoever has the address and whoever names it in a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from audit.events import AuditRecord, EventKind
+from audit.recorder import record_events
+from foundation.statements import Cursor, server_cursor
+from preferences.held import Held, Reason
+from preferences.models import Suppression
+from providers.channels import Channel
+
+# A tenant, a channel's number and the hash of an address there.
+Place = tuple[int, int, bytes]
+
+
+class UnknownSuppression(LookupError):
+    """There is no such entry, or it was lifted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What is to be held back, and who says so."""
+
+    tenant_id: int
+    channel: Channel
+    key: bytes
+    held: Held
+    actor: str
+
+
+_FIND = """
+SELECT s.tenant_id, s.channel, s.key, s.reason, s.category
+  FROM unnest(%s::bigint[], %s::smallint[], %s::bytea[]) r (tenant_id, channel, key)
+  JOIN suppression s ON s.tenant_id = r.tenant_id AND s.channel = r.channel
+                    AND s.key = r.key
+ WHERE s.lifted_at IS NULL
+"""
+_ADD = """
+INSERT INTO suppression (tenant_id, channel, key, category, reason, created_by)
+VALUES (%s, %s, %s, %s, %s, %s)
+    ON CONFLICT (tenant_id, channel, key, category, reason) WHERE lifted_at IS NULL
+    DO NOTHING
+RETURNING id
+"""
+_LIFT = """
+UPDATE suppression SET lifted_at = app_now(), lifted_by = %s
+ WHERE id = %s AND tenant_id = %s AND lifted_at IS NULL
+RETURNING channel, category, reason
+"""
+
+
+def find_suppressions(places: Collection[Place]) -> Mapping[Place, Sequence[Held]]:
+    """Return what holds for each of many addresses; one query, none for nobody."""
+    found: dict[Place, list[Held]] = {}
+    if not places:
+        return found
+    tenant_ids, channels, keys = zip(*places, strict=True)
+    with server_cursor() as cursor:
+        cursor.execute(_FIND, [list(tenant_ids), list(channels), list(keys)])
+        for tenant_id, channel, key, reason, category in cursor.fetchall():
+            held = Held(reason=Reason(reason), category=category)
+            found.setdefault((tenant_id, channel, bytes(key)), []).append(held)
+    return found
+
+
+def add_suppression(entry: Entry) -> Suppression:
+    """Put an address on the list; the entry that there is already is returned."""
+    held, where = entry.held, [entry.tenant_id, entry.channel.value, entry.key]
+    with transaction.atomic(), server_cursor() as cursor:
+        cursor.execute(_ADD, [*where, held.category, held.reason.value, entry.actor])
+        if (row := cursor.fetchone()) is not None:
+            detail = {"suppression": row[0], "channel": entry.channel.key}
+            _record(
+                cursor,
+                EventKind.SUPPRESSION_ADDED,
+                tenant_id=entry.tenant_id,
+                actor=entry.actor,
+                detail={**detail, "reason": held.reason, "category": held.category},
+            )
+        return Suppression.objects.get(
+            tenant_id=entry.tenant_id,
+            channel=entry.channel.value,
+            key=entry.key,
+            category=held.category,
+            reason=held.reason,
+            lifted_at=None,
+        )
+
+
+def lift_suppression(*, tenant_id: int, suppression_id: int, actor: str) -> None:
+    """Take an entry off the list; raise UnknownSuppression."""
+    with transaction.atomic(), server_cursor() as cursor:
+        cursor.execute(_LIFT, [actor, suppression_id, tenant_id])
+        if (row := cursor.fetchone()) is None:
+            raise UnknownSuppression
+        channel, category, reason = row
+        _record(
+            cursor,
+            EventKind.SUPPRESSION_LIFTED,
+            tenant_id=tenant_id,
+            actor=actor,
+            detail={
+                "suppression": suppression_id,
+                "channel": Channel(channel).key,
+                "reason": reason,
+                "category": category,
+            },
+        )
+
+
+def _record(
+    cursor: Cursor,
+    kind: EventKind,
+    *,
+    tenant_id: int,
+    actor: str,
+    detail: Mapping[str, object],
+) -> None:
+    event = AuditRecord(kind=kind, tenant_id=tenant_id, actor=actor, detail=detail)
+    record_events(cursor, [event])
