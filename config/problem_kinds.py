@@ -34,6 +34,7 @@ from preferences.preconditions import (
     PreconditionMissing,
 )
 from preferences.recipients import UnknownRecipient
+from preferences.suppression import UnknownSuppression
 from tenants.daily_quotas import DailyQuotaExceeded, SpendCapExceeded
 from tenants.failed_attempts import TooManyFailedAttempts
 from tenants.idempotency import (

@@ -87,7 +87,7 @@ def test_submissions_leave_nothing_personal_in_the_log(api, log):
 def test_a_bug_is_told_with_its_trace_and_without_the_request(api, log, monkeypatch):
     plain_api = Api(Client(raise_request_exception=False), api.headers)
     monkeypatch.setitem(failpoints._POINTS, "acceptance.before_commit", ("raise", 1))
-    monkeypatch.delattr("preferences.views.read_recipient")
+    monkeypatch.delattr("preferences.views.people.read_recipient")
 
     answers = [
         plain_api.post("/v1/notifications?canary=canary", submission(**PRIVATE)),
