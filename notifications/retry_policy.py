@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -68,6 +69,8 @@ class NextStep:
     reconcile_until: datetime | None = None
     # Opens the retry window anew, for so long from now.
     retry_window: timedelta | None = None
+    # What else the trail is told of it.
+    told: Mapping[str, object] = field(default_factory=dict, compare=False)
 
 
 SENT = NextStep(status=DeliveryStatus.SENT)

@@ -13,6 +13,7 @@ from itertools import chain
 
 from foundation.ids import new_id
 from foundation.statements import Cursor
+from preferences.models import ConsentEvent
 from providers.channels import Channel
 from tenants.data_keys import blind_index, seal
 
@@ -79,6 +80,15 @@ def record_consents(
 def person_key_of(tenant_id: int, user_id: str) -> bytes:
     """Return the hash by which the ledger knows a person."""
     return blind_index(tenant_id=tenant_id, purpose="person", value=user_id)
+
+
+def list_consents(*, tenant_id: int, user_id: str, limit: int) -> list[ConsentEvent]:
+    """Return what a person said, the latest first."""
+    return list(
+        ConsentEvent.objects.filter(
+            tenant_id=tenant_id, person_key=person_key_of(tenant_id, user_id)
+        ).order_by("-id")[:limit]
+    )
 
 
 def changed_opt_outs(before: Sequence[str], after: Sequence[str]) -> list[Consent]:

@@ -14,6 +14,7 @@ from audit.events import AuditRecord, EventKind
 from audit.recorder import record_events
 from foundation.statements import Cursor, server_cursor
 from preferences.consent import (
+    Change,
     Consent,
     Source,
     Statement,
@@ -44,20 +45,22 @@ VALUES (%(tenant_id)s, %(user_id)s, 1, %(opt_outs)s, %(quiet_hours)s,
     ON CONFLICT (tenant_id, user_id) DO NOTHING
 RETURNING id, version, updated_at, ARRAY[]::text[], '{}'::jsonb
 """
-# Whatever else the person chose meanwhile stays; nothing is written where it was off.
-SWITCH_OFF = """
+# Whatever else the person chose meanwhile stays; nothing is written where it was so.
+CHOOSE = """
 INSERT INTO notification_preferences AS p
        (tenant_id, user_id, version, opt_outs, category_choices, updated_at)
 VALUES (%(tenant_id)s, %(user_id)s, 1, '{}',
         jsonb_build_object(%(category)s::text,
-                           jsonb_build_object(%(channel)s::text, false)), app_now())
+                           jsonb_build_object(%(channel)s::text, %(wanted)s::boolean)),
+        app_now())
     ON CONFLICT (tenant_id, user_id) DO UPDATE
    SET version = p.version + 1, updated_at = app_now(),
        category_choices = p.category_choices || jsonb_build_object(
          %(category)s::text,
          coalesce(p.category_choices -> %(category)s, '{}')
-           || jsonb_build_object(%(channel)s::text, false))
- WHERE p.category_choices -> %(category)s -> %(channel)s IS DISTINCT FROM 'false'
+           || jsonb_build_object(%(channel)s::text, %(wanted)s::boolean))
+ WHERE p.category_choices -> %(category)s -> %(channel)s
+       IS DISTINCT FROM to_jsonb(%(wanted)s::boolean)
 RETURNING id, version, opt_outs, category_choices
 """
 
@@ -86,10 +89,11 @@ class Choices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saying:
-    """Who says so, where, and what shows it."""
+    """Who says so, where, to which words, and what shows it."""
 
     actor: str
     source: Source = Source.API
+    wording: str = ""
     evidence: str = field(default="", repr=False)
 
 
@@ -170,8 +174,8 @@ def replace_preferences(
     return StoredPreferences(choices=choices, version=version, updated_at=updated_at)
 
 
-def switch_off(*, tenant_id: int, user_id: str, consent: Consent, said: Saying) -> bool:
-    """Store that a category is not wanted on a channel; False if it was off already.
+def choose(*, tenant_id: int, user_id: str, consent: Consent, said: Saying) -> bool:
+    """Store whether a category is wanted on a channel; False if it was stored already.
 
     Whatever the version is: somebody who wants out does not lose to somebody else.
     """
@@ -182,9 +186,10 @@ def switch_off(*, tenant_id: int, user_id: str, consent: Consent, said: Saying) 
         "user_id": user_id,
         "category": consent.category,
         "channel": consent.channel.key,
+        "wanted": consent.change is Change.GIVEN,
     }
     with transaction.atomic(), server_cursor() as cursor:
-        cursor.execute(SWITCH_OFF, parameters)
+        cursor.execute(CHOOSE, parameters)
         row = cursor.fetchone()
         if row is None:
             return False
@@ -204,12 +209,23 @@ def switch_off(*, tenant_id: int, user_id: str, consent: Consent, said: Saying) 
     return True
 
 
+def note_consent(
+    *, tenant_id: int, user_id: str, consent: Consent, said: Saying
+) -> None:
+    """Store a choice with what it was said by; what is said again is noted again."""
+    with transaction.atomic(), server_cursor() as cursor:
+        person = {"tenant_id": tenant_id, "user_id": user_id}
+        if not choose(**person, consent=consent, said=said):
+            record_consents(cursor, _statement(tenant_id, user_id, said), [consent])
+
+
 def _statement(tenant_id: int, user_id: str, said: Saying) -> Statement:
     return Statement(
         tenant_id=tenant_id,
         user_id=user_id,
         source=said.source,
         actor=said.actor,
+        wording=said.wording,
         evidence=said.evidence,
     )
 

@@ -29,9 +29,9 @@ from preferences.links import (
 from preferences.models import Recipient
 from preferences.notification_preferences import (
     Saying,
+    choose,
     read_preferences,
     replace_preferences,
-    switch_off,
 )
 from preferences.page_words import WORDS, category_label, choose_language
 from preferences.preconditions import Precondition, PreconditionFailed
@@ -85,7 +85,7 @@ class UnsubscribePage(_Page):
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         way_out = read_way_out(token)
         by_button = request.POST.get("source") == "page"
-        is_new = switch_off(
+        is_new = choose(
             tenant_id=way_out.tenant_id,
             user_id=way_out.user_id,
             consent=Consent(

@@ -45,6 +45,17 @@ class Decision:
     until: datetime | None = None
     basis: Basis | None = field(default=None, compare=False)
 
+    def told(self) -> dict[str, object]:
+        """Say by which rule and on what basis, for answers and the trail."""
+        if self.basis is None:
+            return {"rule": self.rule}
+        return {
+            "rule": self.rule,
+            "preference_version": self.basis.preference_version,
+            "time_zone": self.basis.time_zone,
+            "at": self.basis.at,
+        }
+
     def instead(self, *, reason: str, rule: str) -> Decision:
         """Hold it back for good on the same basis, by what is no rule of RULES."""
         return replace(

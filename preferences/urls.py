@@ -10,6 +10,7 @@ from preferences.views.choices import (
     PreferenceLinkView,
     PreferencesView,
 )
+from preferences.views.consents import ConsentsView
 from preferences.views.people import DevicesView, DeviceView, RecipientView
 from preferences.views.suppressions import SuppressionsView, SuppressionView
 
@@ -32,6 +33,7 @@ urlpatterns = [
         name="preference-link",
     ),
     path("users/<str:user_id>/explain", ExplainView.as_view(), name="explain"),
+    path("users/<str:user_id>/consents", ConsentsView.as_view(), name="consents"),
     path("suppressions", SuppressionsView.as_view(), name="suppressions"),
     path(
         "suppressions/<int:suppression_id>",

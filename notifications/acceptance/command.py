@@ -241,22 +241,10 @@ def _decisions(targets: Sequence[Target]) -> list[dict[str, object]]:
             "decision": decision.verdict.value,
             "until": decision.until,
             "reason": decision.reason,
-            "rule": decision.rule,
-            **_basis(decision),
+            **decision.told(),
         }
         for channel, decision in by_channel.items()
     ]
-
-
-def _basis(decision: Decision) -> dict[str, object]:
-    basis = decision.basis
-    if basis is None:
-        return {}
-    return {
-        "preference_version": basis.preference_version,
-        "time_zone": basis.time_zone,
-        "at": basis.at,
-    }
 
 
 def _event_parameters(
@@ -300,8 +288,9 @@ _HELD_BACK = {
 
 
 def _held_back_by(decision: Decision) -> dict[str, object]:
-    told: dict[str, object] = {"rule": decision.rule, **_basis(decision)}
-    return told if decision.until is None else {**told, "until": decision.until}
+    if decision.until is None:
+        return decision.told()
+    return {**decision.told(), "until": decision.until}
 
 
 def _event(

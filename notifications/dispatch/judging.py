@@ -142,15 +142,16 @@ def judge_policy(
     """Return where policy sends a delivery instead of out, None if it may be sent."""
     decision = _decide(work, profile, at=now, held=held)
     if decision.verdict is Verdict.SUPPRESS:
-        return suppressed(decision.reason)
-    if decision.until is not None:
-        return defer(
-            decision.until,
-            reason=decision.reason,
-            attempt=attempt_of(work, now=now),
-            policy=retry_policy(work.begun.category),
-        )
-    return None
+        return replace(suppressed(decision.reason), told=decision.told())
+    if decision.until is None:
+        return None
+    deferred = defer(
+        decision.until,
+        reason=decision.reason,
+        attempt=attempt_of(work, now=now),
+        policy=retry_policy(work.begun.category),
+    )
+    return replace(deferred, told=decision.told())
 
 
 def _place(work: Work) -> Place | None:

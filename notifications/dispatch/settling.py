@@ -191,7 +191,7 @@ def _events(settlement: Settlement, owned: set[Fence]) -> Iterator[AuditRecord]:
 
 def _event(settlement: Settlement, owned: set[Fence]) -> AuditRecord:
     step, result = settlement.step, settlement.result
-    detail: dict[str, object] = {"channel": settlement.channel.key}
+    detail: dict[str, object] = {"channel": settlement.channel.key, **step.told}
     if settlement.provider:
         detail["provider"] = settlement.provider
     if result is not None and result.is_called:

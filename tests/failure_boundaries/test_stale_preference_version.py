@@ -8,6 +8,7 @@ from datetime import timedelta
 from django.db import connection
 from django.test import Client
 
+from foundation.ids import parse_public_id
 from tests.acme import Api, deliveries, events, query, run_together
 from tests.factories.templates import ApprovedVersionFactory, TemplateFactory
 from tests.factories.tenants import TenantCategoryFactory
@@ -90,6 +91,13 @@ def test_a_category_switched_off_after_acceptance_is_obeyed_in_the_claim(
         security: ("sent", ""),
     }
     assert api.standing(off)["category"] == "weekly_tips"
+    (told,) = query(
+        "SELECT detail FROM audit_event WHERE kind = 'delivery.suppressed'"
+        " AND notification_id = %s",
+        parse_public_id("ntf", off),
+    )
+    assert told["detail"]["rule"] == "category_choice"
+    assert told["detail"]["preference_version"] == 1
     assert len(query("SELECT 1 FROM sandbox_message WHERE channel = 1")) == 1
 
 
