@@ -189,11 +189,12 @@ def _fill(tenant: Tenant, people: int) -> list[str]:
 
 
 def _chosen(number: int) -> dict[str, Any]:
-    return {
+    by_number: dict[int, dict[str, Any]] = {
         1: {"opt_outs": ["sms"]},
         2: {"opt_outs": [], "category_choices": {CATEGORY: {"email": False}}},
         3: {"opt_outs": [], "quiet_hours": QUIET},
-    }[number % 10]
+    }
+    return by_number[number % 10]
 
 
 def _addresses(tenant: Tenant, row: Recipient) -> list[Address]:

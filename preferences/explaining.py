@@ -94,7 +94,7 @@ def _explained(case: Case) -> ExplainedChannel:
     address, decision = decide_addresses(case)[0]
     held = () if address is None else address.held
     considered = [
-        Considered(rule=rule, verdict=said and said.verdict)
+        Considered(rule=rule, verdict=None if said is None else said.verdict)
         for rule, said in consider(replace(case, held=held))
     ]
     if decision.rule == NO_ADDRESS:

@@ -9,10 +9,10 @@ partition is long gone.
 from __future__ import annotations
 
 import base64
-import binascii
 import struct
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -116,11 +116,19 @@ def _write(tenant_id: int, purpose: str, content: list[object]) -> str:
     return token.rstrip(b"=").decode()
 
 
-def _read(token: str, purpose: str) -> tuple[int, list[object]]:
+def _decode(token: str) -> bytes:
+    """Decode the one spelling that there is of these bytes; raise BrokenLink."""
+    decoded = base64.b64decode(token + "=" * (-len(token) % 4), b"-_", validate=True)
+    if base64.urlsafe_b64encode(decoded).rstrip(b"=") != token.encode():
+        raise BrokenLink
+    return decoded
+
+
+def _read(token: str, purpose: str) -> tuple[int, list[Any]]:
     try:
         if len(token) > _LONGEST_TOKEN:
             raise BrokenLink
-        decoded = base64.b64decode(token + "=" * (-len(token) % 4), b"-_", True)
+        decoded = _decode(token)
         (tenant_id,) = _TENANT.unpack_from(decoded)
         content = unseal(
             tenant_id=tenant_id,
@@ -128,6 +136,6 @@ def _read(token: str, purpose: str) -> tuple[int, list[object]]:
             row=_NO_ROW,
             sealed=decoded[_TENANT.size :],
         )
-    except (binascii.Error, struct.error, SealBroken, TenantKeyMissing) as broken:
+    except (ValueError, struct.error, SealBroken, TenantKeyMissing) as broken:
         raise BrokenLink from broken
     return tenant_id, orjson.loads(content)

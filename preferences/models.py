@@ -224,7 +224,7 @@ class Suppression(models.Model):
     channel = models.SmallIntegerField(choices=CHANNEL_CHOICES)
     key = models.BinaryField(editable=False, help_text="Keyed hash of the address.")
     category = models.CharField(
-        max_length=63,
+        max_length=32,
         blank=True,
         default="",
         help_text="Empty: whatever the category.",

@@ -214,8 +214,10 @@ def note_consent(
 ) -> None:
     """Store a choice with what it was said by; what is said again is noted again."""
     with transaction.atomic(), server_cursor() as cursor:
-        person = {"tenant_id": tenant_id, "user_id": user_id}
-        if not choose(**person, consent=consent, said=said):
+        is_new = choose(
+            tenant_id=tenant_id, user_id=user_id, consent=consent, said=said
+        )
+        if not is_new:
             record_consents(cursor, _statement(tenant_id, user_id, said), [consent])
 
 

@@ -36,7 +36,7 @@ class Template(models.Model):
     )
     name = models.CharField(max_length=100)
     # The name of one of the tenant's categories (a foreign key of both columns).
-    category = models.CharField(max_length=63)
+    category = models.CharField(max_length=32)
     description = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
 

@@ -136,7 +136,7 @@ class TenantCategory(models.Model):
         db_index=False,  # tenant_category_name_once begins with it
     )
     name = models.CharField(
-        max_length=63,
+        max_length=32,
         validators=[
             RegexValidator(CATEGORY_NAME, "Small letters, digits, _ . and - alone.")
         ],

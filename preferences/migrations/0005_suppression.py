@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                 (
                     "category",
                     models.CharField(
-                        max_length=63,
+                        max_length=32,
                         blank=True,
                         default="",
                         help_text="Empty: whatever the category.",

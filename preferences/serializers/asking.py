@@ -17,7 +17,9 @@ class CategoryBody(serializers.Serializer[Any]):
     """What templates are for, and what of it a person can switch off."""
 
     name = serializers.CharField()
-    label = serializers.CharField(allow_blank=True)
+    label = serializers.CharField(  # type: ignore[assignment] # a base attribute
+        allow_blank=True
+    )
     base = serializers.ChoiceField(choices=CATEGORY_CHOICES)
     legal_class = serializers.ChoiceField(choices=LEGAL_CLASS_CHOICES)
     off_by_default = serializers.ListField(

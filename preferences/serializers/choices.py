@@ -77,7 +77,7 @@ class PreferencesSerializer(StrictSerializer):
     def validate_categories(
         self, chosen: dict[str, dict[str, bool]]
     ) -> dict[str, dict[str, bool]]:
-        errors = {
+        errors: dict[str, Any] = {
             name: fault
             for name, channels in chosen.items()
             if (fault := self._fault(name, channels))

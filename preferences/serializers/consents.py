@@ -61,7 +61,9 @@ class ConsentBody(serializers.Serializer[ConsentEvent]):
     category = serializers.CharField(
         allow_blank=True, help_text="Empty: whatever the category."
     )
-    source = serializers.ChoiceField(choices=[each.value for each in Source])
+    source = serializers.ChoiceField(  # type: ignore[assignment] # a base attribute
+        choices=[each.value for each in Source]
+    )
     wording = serializers.CharField(allow_blank=True)
     actor = serializers.CharField()
     has_evidence = serializers.SerializerMethodField()

@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
         ("tenants", "0008_categories"),
     ]
     operations = [
-        migrations.AlterField("template", "category", models.CharField(max_length=63)),
+        migrations.AlterField("template", "category", models.CharField(max_length=32)),
         migrations.RunSQL(
             EXISTS, "ALTER TABLE template DROP CONSTRAINT template_category_exists"
         ),

@@ -86,7 +86,7 @@ class Migration(migrations.Migration):
                 (
                     "name",
                     models.CharField(
-                        max_length=63,
+                        max_length=32,
                         validators=[
                             django.core.validators.RegexValidator(
                                 NAME, "Small letters, digits, _ . and - alone."

@@ -72,6 +72,7 @@ def test_a_consent_given_elsewhere_is_noted_and_obeyed(
         "has_evidence": True,
     }
     (event,) = ConsentEvent.objects.all()
+    assert event.evidence is not None
     assert b"4711" not in bytes(event.evidence)
     assert b"usr_1" not in bytes(event.person_key)
 

@@ -71,6 +71,7 @@ def test_each_channel_is_decided_and_the_deciding_rule_comes_last(
     assert told["email"]["until"] == "2099-08-20T01:00:00Z"
     assert told["email"]["considered"] == [
         {"rule": "channel_opt_out", "verdict": None},
+        {"rule": "suppression_list", "verdict": None},
         {"rule": "category_choice", "verdict": None},
         {"rule": "category_default", "verdict": None},
         {"rule": "snooze", "verdict": None},

@@ -72,12 +72,12 @@ def find_destinations(
         tenant_id=tenant_id, user_id=user_id
     ).first()
     opt_outs = set(preferences.opt_outs) if preferences else set()
-    basis = {
-        "preference_version": preferences.version if preferences else 0,
-        "time_zone": recipient.time_zone if recipient else "",
-    }
     return [
-        replace(destination, **basis)
+        replace(
+            destination,
+            preference_version=preferences.version if preferences else 0,
+            time_zone=recipient.time_zone if recipient else "",
+        )
         for channel in channels
         for destination in _lead(channel, recipient, opted_out=channel.key in opt_outs)
     ]
