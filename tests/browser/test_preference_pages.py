@@ -140,14 +140,14 @@ def test_boxes_are_ticked_and_saved_without_javascript(
 
     page.get_by_role("group", name="Weekly tips").get_by_label("Text message").uncheck()
     page.get_by_role("group", name="Nothing at all").get_by_label(
-        "Notification on your devices"
+        "Push notification"
     ).check()
     page.get_by_role("button", name="Save").click()
 
     expect(page.get_by_role("status")).to_have_text("Saved.")
     assert choices(tenant) == {"weekly_tips": {"sms": False}}
     nothing = page.get_by_role("group", name="Nothing at all")
-    expect(nothing.get_by_label("Notification on your devices")).to_be_checked()
+    expect(nothing.get_by_label("Push notification")).to_be_checked()
 
 
 def test_who_comes_second_is_told_and_loses_nothing(
