@@ -23,7 +23,8 @@ UNION ALL
 SELECT 'audit_event', e.kind, e.tenant_id::int, (e.detail ->> 'attempt')::int,
        e.delivery_id IS NOT NULL, coalesce(e.detail ->> 'provider', ''),
        e.detail ->> 'provider_message_id' LIKE 'stub-dlv%%',
-       e.actor || e.reason || (e.detail - 'provider_message_id' - 'channels')::text,
+       e.actor || e.reason || (e.detail - 'provider_message_id' - 'channels'
+                               - 'decisions')::text,
        e.notification_id IS NOT NULL, count(*)
   FROM audit_event e WHERE e.id >= %(floor)s GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
 UNION ALL

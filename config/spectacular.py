@@ -22,6 +22,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "ChannelEnum": "notifications.serializers.documented.CHANNELS",
+        "AddressChannelEnum": "preferences.serializers.suppressions.ADDRESS_CHANNELS",
         "NotificationStatusEnum": "notifications.serializers.documented.STATES",
         "DeliveryStatusEnum": "notifications.serializers.documented.DELIVERY_STATUSES",
     },

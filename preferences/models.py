@@ -216,7 +216,7 @@ class ConsentEvent(models.Model):
 class Suppression(models.Model):
     """An address that nothing may be sent to, until somebody lifts it."""
 
-    id = models.BigAutoField(primary_key=True)
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # suppression_once begins with it.
     tenant = models.ForeignKey(
         Tenant, on_delete=models.PROTECT, related_name="+", db_index=False

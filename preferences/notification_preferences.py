@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any
 
 from django.db import transaction
 from psycopg.types.json import Jsonb
@@ -24,6 +24,7 @@ from preferences.consent import (
 )
 from preferences.models import NotificationPreferences
 from preferences.preconditions import Precondition, PreconditionFailed
+from preferences.quiet_windows import StoredQuietHours
 
 # Compare and set: of two writers who read one version, the second waits for the first
 # and then finds another version.
@@ -65,14 +66,6 @@ RETURNING id, version, opt_outs, category_choices
 """
 
 
-class QuietHours(TypedDict):
-    """From when until when; in the recipient's own time zone where none is named."""
-
-    start: str
-    end: str
-    time_zone: str | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
     """What a person asks for.
@@ -82,7 +75,7 @@ class Choices:
     """
 
     opt_outs: Sequence[str] = ()
-    quiet_hours: QuietHours | None = None
+    quiet_hours: StoredQuietHours | None = None
     categories: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     snooze_until: datetime | None = None
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from preferences.held import Held
-from preferences.quiet_hours import QuietHours
+from preferences.quiet_hours import QuietHours, QuietWeek
 from providers.channels import Channel
 
 
@@ -51,5 +51,5 @@ class Profile:
     opt_outs: frozenset[str] = frozenset()
     category_choices: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     snoozed_until: datetime | None = None
-    quiet_hours: QuietHours | None = None
+    quiet_hours: QuietHours | QuietWeek | None = None
     preference_version: int = 0

@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 from foundation.statements import server_cursor
 from preferences.held import Held, Reason
 from preferences.profile import KnownAddress, Profile
-from preferences.quiet_hours import QuietHours
+from preferences.quiet_hours import QuietHours, QuietWeek
+from preferences.quiet_windows import Window, window_of
 from providers.channels import Channel
 from tenants.data_keys import unseal
 
@@ -29,6 +30,7 @@ def _load_statement(people: str) -> str:
 SELECT w.tenant_id, w.user_id, app_now(), r.locale, r.time_zone, p.version, p.opt_outs,
        p.category_choices, p.snoozed_until,
        (p.quiet_hours ->> 'start')::time, (p.quiet_hours ->> 'end')::time,
+       p.quiet_hours -> 'windows',
        CASE WHEN p.quiet_hours IS NOT NULL THEN coalesce(
          p.quiet_hours ->> 'time_zone', nullif(r.time_zone, ''),
          (SELECT t.time_zone FROM tenant t WHERE t.id = w.tenant_id)) END,
@@ -72,6 +74,7 @@ class _Row(NamedTuple):
     snoozed_until: datetime | None
     quiet_from: time | None
     quiet_until: time | None
+    quiet_windows: list[Window] | None
     quiet_zone: str | None
     address_id: UUID | None
     channel: int
@@ -133,12 +136,16 @@ def _profile(rows: list[_Row]) -> Profile:
     )
 
 
-def _quiet_hours(row: _Row) -> QuietHours | None:
-    if row.quiet_from is None or row.quiet_until is None or row.quiet_zone is None:
+def _quiet_hours(row: _Row) -> QuietHours | QuietWeek | None:
+    if row.quiet_zone is None:
         return None
-    return QuietHours(
-        start=row.quiet_from, end=row.quiet_until, zone=_zone(row.quiet_zone)
-    )
+    zone = _zone(row.quiet_zone)
+    if row.quiet_windows is not None:
+        windows = [window_of(each, zone=zone) for each in row.quiet_windows]
+        return QuietWeek(windows=windows, zone=zone)
+    if row.quiet_from is None or row.quiet_until is None:
+        return None
+    return QuietHours(start=row.quiet_from, end=row.quiet_until, zone=zone)
 
 
 def _known_address(row: _Row, address_id: UUID) -> KnownAddress:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db import transaction
 
 from audit.events import AuditRecord, EventKind
 from audit.recorder import record_events
+from foundation.ids import new_id, public_id
 from foundation.statements import Cursor, server_cursor
 from preferences.held import Held, Reason
 from preferences.models import Suppression
@@ -45,8 +47,8 @@ SELECT s.tenant_id, s.channel, s.key, s.reason, s.category
  WHERE s.lifted_at IS NULL
 """
 _ADD = """
-INSERT INTO suppression (tenant_id, channel, key, category, reason, created_by)
-VALUES (%s, %s, %s, %s, %s, %s)
+INSERT INTO suppression (id, tenant_id, channel, key, category, reason, created_by)
+VALUES (%s, %s, %s, %s, %s, %s, %s)
     ON CONFLICT (tenant_id, channel, key, category, reason) WHERE lifted_at IS NULL
     DO NOTHING
 RETURNING id
@@ -76,15 +78,22 @@ def add_suppression(entry: Entry) -> Suppression:
     """Put an address on the list; the entry that there is already is returned."""
     held, where = entry.held, [entry.tenant_id, entry.channel.value, entry.key]
     with transaction.atomic(), server_cursor() as cursor:
-        cursor.execute(_ADD, [*where, held.category, held.reason.value, entry.actor])
+        cursor.execute(
+            _ADD, [new_id(), *where, held.category, held.reason.value, entry.actor]
+        )
         if (row := cursor.fetchone()) is not None:
-            detail = {"suppression": row[0], "channel": entry.channel.key}
+            detail = {"suppression": public_id("sup", row[0])}
             _record(
                 cursor,
                 EventKind.SUPPRESSION_ADDED,
                 tenant_id=entry.tenant_id,
                 actor=entry.actor,
-                detail={**detail, "reason": held.reason, "category": held.category},
+                detail={
+                    **detail,
+                    "channel": entry.channel.key,
+                    "reason": held.reason.value,
+                    "category": held.category,
+                },
             )
         return Suppression.objects.get(
             tenant_id=entry.tenant_id,
@@ -96,7 +105,7 @@ def add_suppression(entry: Entry) -> Suppression:
         )
 
 
-def lift_suppression(*, tenant_id: int, suppression_id: int, actor: str) -> None:
+def lift_suppression(*, tenant_id: int, suppression_id: UUID, actor: str) -> None:
     """Take an entry off the list; raise UnknownSuppression."""
     with transaction.atomic(), server_cursor() as cursor:
         cursor.execute(_LIFT, [actor, suppression_id, tenant_id])
@@ -109,7 +118,7 @@ def lift_suppression(*, tenant_id: int, suppression_id: int, actor: str) -> None
             tenant_id=tenant_id,
             actor=actor,
             detail={
-                "suppression": suppression_id,
+                "suppression": public_id("sup", suppression_id),
                 "channel": Channel(channel).key,
                 "reason": reason,
                 "category": category,

@@ -36,7 +36,7 @@ urlpatterns = [
     path("users/<str:user_id>/consents", ConsentsView.as_view(), name="consents"),
     path("suppressions", SuppressionsView.as_view(), name="suppressions"),
     path(
-        "suppressions/<int:suppression_id>",
+        "suppressions/<str:suppression_id>",
         SuppressionView.as_view(),
         name="suppression",
     ),

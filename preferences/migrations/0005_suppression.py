@@ -6,6 +6,7 @@ import django.db.models.deletion
 from django.db import migrations, models
 
 import foundation.database_clock
+import foundation.ids
 
 CHANNELS = [(1, "email"), (2, "sms"), (3, "push"), (4, "in_app")]
 REASONS = ["hard_bounce", "complaint", "stop", "legal_request"]
@@ -20,7 +21,15 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Suppression",
             fields=[
-                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "id",
+                    models.UUIDField(
+                        primary_key=True,
+                        default=foundation.ids.new_id,
+                        editable=False,
+                        serialize=False,
+                    ),
+                ),
                 (
                     "tenant",
                     models.ForeignKey(

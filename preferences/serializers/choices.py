@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rest_framework import serializers
@@ -10,6 +10,8 @@ from rest_framework import serializers
 from foundation.database_clock import database_now
 from preferences.links import LONGEST_LIFE, SHORT_LIFE
 from preferences.notification_preferences import Choices
+from preferences.quiet_hours import DAYS, leaves_a_minute
+from preferences.quiet_windows import window_of
 from preferences.serializers.fields import (
     CHANNEL_KEYS,
     ClockTimeField,
@@ -19,18 +21,46 @@ from preferences.serializers.fields import (
 from tenants.category_catalog import UnknownCategory, find_category
 from tenants.serializers import OffsetDateTimeField, StrictSerializer
 
+_MOST_WINDOWS = 14
 _LONGEST_SNOOZE = timedelta(days=366)
 
 
+class WindowSerializer(StrictSerializer):
+    """From start until just before end, beginning on these days; over midnight if end
+    is the earlier one."""
+
+    days = serializers.ListField(
+        child=serializers.ChoiceField(choices=DAYS), min_length=1, max_length=len(DAYS)
+    )
+    start = ClockTimeField()
+    end = ClockTimeField(with_end_of_day=True)
+
+    def validate_days(self, days: list[str]) -> list[str]:
+        if len(set(days)) != len(days):
+            raise serializers.ValidationError("Name each day once.")
+        return sorted(days, key=DAYS.index)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        return _ends_later(attrs)
+
+
 class QuietHoursSerializer(StrictSerializer):
-    """From start until just before end, over midnight if end is the earlier one.
+    """From start until just before end every day, over midnight if end is the earlier
+    one; or windows by weekday.
 
     What would disturb the person waits for their end: all marketing, and transactional
-    messages that are not high. OTPs and the inbox never wait.
+    messages that are not high. What is mandatory and the inbox never wait.
     """
 
-    start = ClockTimeField()
-    end = ClockTimeField()
+    start = ClockTimeField(required=False)
+    end = ClockTimeField(required=False)
+    windows = serializers.ListField(
+        child=WindowSerializer(),
+        required=False,
+        min_length=1,
+        max_length=_MOST_WINDOWS,
+        help_text="Instead of start and end; together they leave some minute open.",
+    )
     time_zone = TimeZoneField(
         required=False,
         allow_null=True,
@@ -39,11 +69,32 @@ class QuietHoursSerializer(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if attrs["start"] == attrs["end"]:
+        daily = {"start", "end"}
+        if "windows" not in attrs:
+            missing = sorted(daily - attrs.keys())
+            if missing:
+                raise serializers.ValidationError(
+                    {name: ["This field is required."] for name in missing}
+                )
+            return _ends_later(attrs)
+        if both := sorted(daily & attrs.keys()):
             raise serializers.ValidationError(
-                {"end": ["Quiet hours that end when they start are none or all day."]}
+                {name: ["Either start and end, or windows."] for name in both}
+            )
+        windows = [window_of(each, zone=UTC) for each in attrs["windows"]]
+        if not leaves_a_minute(windows):
+            raise serializers.ValidationError(
+                {"windows": ["They leave no minute of the week for anything."]}
             )
         return attrs
+
+
+def _ends_later(attrs: dict[str, Any]) -> dict[str, Any]:
+    if attrs["start"] == attrs["end"]:
+        raise serializers.ValidationError(
+            {"end": ["Quiet hours that end when they start are none or all day."]}
+        )
+    return attrs
 
 
 class PreferencesSerializer(StrictSerializer):

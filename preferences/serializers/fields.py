@@ -8,6 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from preferences.contact import UnusableAddress, normalise_email, normalise_phone
+from preferences.quiet_windows import END_OF_DAY
 from preferences.recipients import TypedAddress
 from preferences.regional import (
     UnknownTimeZone,
@@ -63,12 +64,18 @@ class TimeZoneField(TextField):
 
 
 class ClockTimeField(TextField):
-    """A time of day, HH:MM."""
+    """A time of day, HH:MM; 24:00 where the end of the day is one of them."""
 
     default_error_messages = {"clock_time": "Not a time from 00:00 to 23:59."}
 
+    def __init__(self, *, with_end_of_day: bool = False, **options: Any) -> None:
+        self.with_end_of_day = with_end_of_day
+        super().__init__(**options)
+
     def to_internal_value(self, data: Any) -> Any:
         text = super().to_internal_value(data)
+        if self.with_end_of_day and text == END_OF_DAY:
+            return text
         if not _CLOCK_TIME.fullmatch(text):
             self.fail("clock_time")
         return text

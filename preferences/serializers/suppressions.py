@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from foundation.ids import public_id
 from preferences.address_keys import address_key
 from preferences.held import Held, Reason
 from preferences.models import Suppression
@@ -14,11 +15,13 @@ from preferences.suppression import Entry
 from providers.channels import Channel
 from tenants.serializers import StrictSerializer
 
+ADDRESS_CHANNELS = ["email", "sms"]
+
 
 class SuppressionSerializer(StrictSerializer):
     """An address, and why nothing may be sent to it."""
 
-    channel = serializers.ChoiceField(choices=["email", "sms"])
+    channel = serializers.ChoiceField(choices=ADDRESS_CHANNELS)
     address = serializers.CharField(trim_whitespace=False)
     reason = serializers.ChoiceField(choices=[each.value for each in Reason])
     category = CategoryField(
@@ -59,8 +62,11 @@ class SuppressionSerializer(StrictSerializer):
 class SuppressionBody(serializers.Serializer[Suppression]):
     """An entry; the address itself is kept nowhere."""
 
-    id = serializers.IntegerField()
+    id = serializers.SerializerMethodField()
     channel = serializers.CharField(source="get_channel_display")
     reason = serializers.ChoiceField(choices=[each.value for each in Reason])
     category = serializers.CharField(allow_blank=True)
     created_at = serializers.DateTimeField()
+
+    def get_id(self, row: Suppression) -> str:
+        return public_id("sup", row.id)

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from foundation.ids import parse_public_id
 from preferences.recipients import phone_region
 from preferences.serializers.suppressions import (
     SuppressionBody,
@@ -56,11 +57,11 @@ class SuppressionView(APIView):
     required_scope = Scope.RECIPIENTS_WRITE
 
     @extend_schema(operation_id="lift_suppression", responses={204: None})
-    def delete(self, request: Request, suppression_id: int) -> Response:
+    def delete(self, request: Request, suppression_id: str) -> Response:
         """Lift it; the trail keeps who did."""
         lift_suppression(
             tenant_id=caller(request).tenant_id,
-            suppression_id=suppression_id,
+            suppression_id=parse_public_id("sup", suppression_id),
             actor=caller(request).actor,
         )
         return Response(status=status.HTTP_204_NO_CONTENT)

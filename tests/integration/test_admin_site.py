@@ -58,7 +58,7 @@ def test_pages_are_grouped_by_job_and_shown_to_whom_they_are_open():
             "Pumping alarms",
             "Sandbox",
         ],
-        "Content": ["Templates"],
+        "Content": ["Templates", "Categories"],
         "Tenancy": ["Tenants", "Routes", "API keys", "Staff", "Accounts"],
         "Trail": ["Audit events"],
     }

@@ -28,7 +28,7 @@ from tests.factories.staff import (
     superuser_console,
 )
 from tests.factories.templates import DraftFactory, TemplateFactory
-from tests.factories.tenants import TenantFactory
+from tests.factories.tenants import TenantCategoryFactory, TenantFactory
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -64,6 +64,7 @@ def rows_of(slug: str) -> Rows:
     )
     route = ProviderRouteFactory.create(tenant=tenant, provider="sandbox")
     alarm = PumpingAlarm.objects.create(tenant=tenant, country="VN", prefix="8490123")
+    category = TenantCategoryFactory.create(tenant=tenant)
     return Rows(
         tenant,
         {
@@ -71,6 +72,7 @@ def rows_of(slug: str) -> Rows:
             "tenants/apikey": key.pk,
             "tenants/staffmembership": member.pk,
             "tenants/pumpingalarm": alarm.pk,
+            "tenants/tenantcategory": category.pk,
             "audit/auditevent": event.pk,
             "providers/providerroute": route.pk,
             "providers/sandboxmessage": message.pk,
@@ -89,6 +91,7 @@ PAGES = [
     "tenants/apikey",
     "tenants/staffmembership",
     "tenants/pumpingalarm",
+    "tenants/tenantcategory",
     "audit/auditevent",
     "providers/providerroute",
     "providers/sandboxmessage",

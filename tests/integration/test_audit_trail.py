@@ -46,6 +46,8 @@ def test_acceptance_says_who_what_and_what_was_held_back(api, acme):
     accepted, held = trail(notification_id)
     assert accepted["kind"] == "notification.accepted"
     assert accepted["actor"] == "service:billing"
+    decisions = accepted["detail"].pop("decisions")
+    assert [each["decision"] for each in decisions] == ["allow", "suppress"]
     assert accepted["detail"] == {
         "template": "invoice_due",
         "version": 1,

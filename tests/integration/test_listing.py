@@ -77,7 +77,7 @@ def test_an_item_says_what_the_notification_itself_says(api):
     assert item == {
         name: value
         for name, value in detail.items()
-        if name not in {"template", "metadata"}
+        if name not in {"template", "metadata", "decisions"}
     }
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -152,6 +152,70 @@ def test_bad_input_names_the_field_and_is_not_stored(
 
     assert response.status_code == 422
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+    assert not NotificationPreferences.objects.exists()
+
+
+WEEK: dict[str, Any] = {
+    "time_zone": "Asia/Ho_Chi_Minh",
+    "windows": [
+        {"days": ["mon", "fri"], "start": "22:00", "end": "07:00"},
+        {"days": ["sat", "sun"], "start": "00:00", "end": "24:00"},
+    ],
+}
+
+
+def test_windows_by_weekday_are_stored_read_back_and_obeyed(
+    tenant: Tenant, service: Client
+) -> None:
+    first = put(service, {"opt_outs": [], "quiet_hours": WEEK})
+
+    assert first.status_code == 200
+    assert first.json()["quiet_hours"] == WEEK
+    assert service.get(URL).json() == first.json()
+    quiet = load_profiles([(tenant.pk, "usr_42")])[tenant.pk, "usr_42"].quiet_hours
+    assert quiet is not None
+    saturday = datetime(2026, 8, 22, 5, tzinfo=UTC)
+    assert quiet.until(saturday) == datetime(2026, 8, 23, 17, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("quiet", "pointer"),
+    [
+        ({**WEEK, "start": "22:00"}, "/quiet_hours/start"),
+        ({"start": "22:00"}, "/quiet_hours/end"),
+        ({"windows": []}, "/quiet_hours/windows"),
+        ({"windows": WEEK["windows"] * 8}, "/quiet_hours/windows"),
+        ({"windows": [{"days": [], "start": "22:00", "end": "07:00"}]}, "days"),
+        ({"windows": [{"days": ["mo"], "start": "22:00", "end": "07:00"}]}, "days"),
+        (
+            {"windows": [{"days": ["mon", "mon"], "start": "22:00", "end": "07:00"}]},
+            "days",
+        ),
+        ({"windows": [{"days": ["mon"], "start": "24:00", "end": "07:00"}]}, "start"),
+        ({"windows": [{"days": ["mon"], "start": "07:00", "end": "07:00"}]}, "end"),
+        (
+            {
+                "windows": [
+                    {
+                        "days": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"],
+                        "start": "00:00",
+                        "end": "24:00",
+                    }
+                ]
+            },
+            "/quiet_hours/windows",
+        ),
+    ],
+)
+def test_windows_that_mean_nothing_name_the_field(
+    service: Client, quiet: Any, pointer: str
+) -> None:
+    """Bad input 27."""
+    refused = put(service, {"opt_outs": [], "quiet_hours": quiet})
+
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert pointer in error["pointer"]
     assert not NotificationPreferences.objects.exists()
 
 

@@ -70,8 +70,8 @@ def test_the_answer_says_what_was_decided_for_each_channel(api):
     assert answer["channels"] == ["sms", "email"]
     bases = [basis(decision) for decision in answer["decisions"]]
     assert [(each["preference_version"], each["time_zone"]) for each in bases] == [
-        (1, ""),
-        (1, ""),
+        (1, "Asia/Ho_Chi_Minh"),
+        (1, "Asia/Ho_Chi_Minh"),
     ]
     assert answer["decisions"] == [
         {

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from audit.models import AuditEvent
+from foundation.ids import public_id
 from preferences.address_keys import address_key
 from preferences.held import Held, Reason
 from preferences.models import Suppression
@@ -105,7 +106,7 @@ def test_another_tenants_entry_is_not_there(service: Client) -> None:
     suppress(stranger, "an@example.com", Reason.STOP)
     (row,) = Suppression.objects.all()
 
-    assert service.delete(f"{URL}/{row.pk}").status_code == 404
+    assert service.delete(f"{URL}/{public_id('sup', row.pk)}").status_code == 404
 
 
 @pytest.mark.parametrize(

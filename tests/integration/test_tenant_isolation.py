@@ -31,6 +31,17 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("put", "/v1/users/{user_id}/notification-preferences"): {"opt_outs": ["email"]},
     ("post", "/v1/notifications"): submission(),
     ("post", "/v1/notifications/cancel"): {"reference": "canary-reference"},
+    ("post", "/v1/users/{user_id}/explain"): {"category": "otp", "channels": ["sms"]},
+    ("post", "/v1/users/{user_id}/consents"): {
+        "category": "marketing",
+        "channel": "email",
+        "change": "given",
+    },
+    ("post", "/v1/suppressions"): {
+        "channel": "email",
+        "address": "mallory@example.com",
+        "reason": "complaint",
+    },
 }
 CALLS: list[tuple[str, Any]] = [
     (method, route) for route in api_routes() for method in sorted(route.methods)
@@ -53,9 +64,14 @@ def home(api, acme, consume) -> Home:
     consume()
     (message,) = api.get(f"/v1/users/{USER}/inbox").json()["items"]
     (device,) = api.get(f"/v1/users/{USER}/devices").json()["items"]
+    suppression = api.post(
+        "/v1/suppressions",
+        {"channel": "sms", "address": "+84912345678", "reason": "stop"},
+    ).json()
     return Home(
         acme,
         {
+            "suppression_id": suppression["id"],
             "user_id": USER,
             "notification_id": notification_id,
             "message_id": message["id"],
@@ -67,6 +83,7 @@ def home(api, acme, consume) -> Home:
 def nobodys_ids() -> dict[str, str]:
     return {
         "user_id": "usr_nobody",
+        "suppression_id": public_id("sup", new_id()),
         "notification_id": public_id("ntf", new_id()),
         "message_id": public_id("msg", new_id()),
         "device_id": public_id("dev", new_id()),
@@ -79,7 +96,11 @@ def call(method: str, path: str, ids: Mapping[str, str], credential: str | None)
     options: dict[str, Any] = {"headers": headers | {"If-Match": "*"}}
     if method != "get":
         options |= {"data": body, "content_type": "application/json"}
-    client = Client(raise_request_exception=False)
+    # From an address of its own: failed attempts are counted by it.
+    number = sum(f"{method} {path}".encode()) % 250
+    client = Client(
+        raise_request_exception=False, REMOTE_ADDR=f"198.51.100.{number + 1}"
+    )
     return getattr(client, method)(path.format_map(ids), **options)
 
 
@@ -128,8 +149,9 @@ def plain(answer: Any, ids: Mapping[str, str]) -> str:
     for name, value in ids.items():
         text = text.replace(value, name)
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "moment", text)
-    text = re.sub(r"(ntf|dlv|dev|msg)_[0-9A-Z]{26}", r"\1", text)
+    text = re.sub(r"(ntf|dlv|dev|msg|sup)_[0-9A-Z]{26}", r"\1", text)
     text = re.sub(r'"token":"[^"]+"', '"token"', text)
+    text = re.sub(r"/preferences/[\w-]+", "/preferences/token", text)
     return re.sub(r'"request_id":"\w+"', '"request_id"', text)
 
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from preferences.quiet_hours import QuietHours
+from preferences.quiet_hours import DAYS, QuietHours, QuietWeek, leaves_a_minute
+from preferences.quiet_windows import window_of
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 ZONES = sorted(zoneinfo.available_timezones() - {"localtime", "Factory"})
@@ -200,3 +201,109 @@ def check(window: QuietHours, now: datetime, change: Change) -> None:
     # The end to the minute, unless the clock has just jumped over it.
     if until.astimezone(window.zone).time() != window.end:
         assert timedelta(0) <= until - change.at < change.by, (window, now)
+
+
+HANOI = ZoneInfo("Asia/Ho_Chi_Minh")
+
+
+def window(days: str, start: str, end: str, zone: ZoneInfo = HANOI) -> QuietHours:
+    return window_of({"days": days.split(), "start": start, "end": end}, zone=zone)
+
+
+def hanoi(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=HANOI)
+
+
+@pytest.mark.parametrize(
+    ("at", "until"),
+    [
+        ("2026-08-20T21:59", None),  # a Thursday
+        ("2026-08-20T22:00", "2026-08-21T07:00"),
+        ("2026-08-21T06:59", "2026-08-21T07:00"),
+        # Friday night runs into the weekend, which is quiet as a whole.
+        ("2026-08-21T23:30", "2026-08-24T07:00"),
+        ("2026-08-22T12:00", "2026-08-24T07:00"),
+        # Sunday's day ends at midnight, and Sunday's night goes on from there.
+        ("2026-08-23T12:00", "2026-08-24T07:00"),
+        ("2026-08-24T07:00", None),
+    ],
+)
+def test_windows_of_a_week_that_touch_are_one(at: str, until: str | None) -> None:
+    week = QuietWeek(
+        windows=[
+            window("mon tue wed thu fri sun", "22:00", "07:00"),
+            window("sat sun", "00:00", "24:00"),
+        ],
+        zone=HANOI,
+    )
+
+    assert week.until(hanoi(at)) == (hanoi(until) if until else None)
+
+
+def test_a_night_belongs_to_the_day_that_it_begins_on() -> None:
+    friday = window("fri", "22:00", "07:00")
+
+    assert friday.cover(hanoi("2026-08-22T06:59"))  # Saturday morning
+    assert not friday.cover(hanoi("2026-08-21T06:59"))  # Friday morning
+    assert not friday.cover(hanoi("2026-08-22T22:30"))
+
+
+@pytest.mark.parametrize(
+    ("windows", "leaves"),
+    [
+        ([("mon tue wed thu fri sat sun", "00:00", "24:00")], False),
+        ([("mon tue wed thu fri sat sun", "00:00", "23:59")], True),
+        ([("mon tue wed thu fri sat sun", "12:00", "11:59")], True),
+        (
+            [
+                ("mon tue wed thu fri sat sun", "12:00", "08:00"),
+                ("mon tue wed thu fri sat sun", "08:00", "12:00"),
+            ],
+            False,
+        ),
+        ([("sat sun", "00:00", "24:00"), ("mon tue wed thu", "00:00", "24:00")], True),
+    ],
+)
+def test_a_week_without_an_open_minute_is_known(
+    windows: list[tuple[str, str, str]], leaves: bool
+) -> None:
+    assert leaves_a_minute([window(*each) for each in windows]) is leaves
+
+
+DAY_SETS = st.sets(st.sampled_from(DAYS), min_size=1).map(" ".join)
+CLOCKS = st.integers(0, 95).map(lambda n: f"{n // 4:02}:{n % 4 * 15:02}")
+
+
+@given(
+    st.lists(st.tuples(DAY_SETS, CLOCKS, CLOCKS), min_size=1, max_size=4),
+    st.integers(0, 3 * 366 * 24 * 4 - 1),
+    st.sampled_from(ZONES),
+)
+def test_a_week_ends_where_no_window_is_and_covers_all_up_to_there(
+    drawn: list[tuple[str, str, str]], quarter: int, zone: str
+) -> None:
+    """F50: any zone, any moment of 2026 to 2028."""
+    windows = [
+        window(days, start, end, ZoneInfo(zone))
+        for days, start, end in drawn
+        if start != end
+    ]
+    assume(windows and leaves_a_minute(windows))
+    now = utc("2026-01-01") + quarter * timedelta(minutes=15)
+
+    until = QuietWeek(windows=windows, zone=ZoneInfo(zone)).until(now)
+
+    if until is None:
+        assert not any(each.cover(now) for each in windows)
+        return
+    assert until > now
+    assert not any(each.cover(until) for each in windows)
+    last = until - timedelta.resolution
+    assert any(each.cover(last) for each in windows) or _jumped(until, zone)
+
+
+def _jumped(moment: datetime, zone: str) -> bool:
+    """Tell whether the clock has jumped over something within the hours before."""
+    there = ZoneInfo(zone)
+    before = (moment - timedelta(hours=3)).astimezone(there).utcoffset()
+    return before != moment.astimezone(there).utcoffset()
