@@ -383,6 +383,10 @@ RETRY_POLICIES: dict[str, dict[str, Any]] = {
 # Of these, a person's messages go out one after the other, in the order in which they
 # were accepted: the next waits for the end of the one before, retries included.
 ORDERED_CATEGORIES: list[str] = env.list("ORDERED_CATEGORIES", default=[])
+# Over how long what quiet hours or a snooze held back is released after their end.
+QUIET_HOURS_SPREAD = timedelta(
+    seconds=env.int("QUIET_HOURS_SPREAD_SECONDS", default=1800)
+)
 # How long after its due date a notification is still worth sending, where the
 # caller names no expires_at. None: as long as it takes.
 DEFAULT_EXPIRY: dict[str, timedelta | None] = {

@@ -38,6 +38,8 @@ def pytest_load_initial_conftests() -> Generator[None]:
     os.environ["CACHE_KEY_PREFIX"] = f"test-{os.getpid()}-{worker}"
     # One process stands for many where tests race.
     os.environ["SUBMISSIONS_UNDER_WAY"] = "1000"
+    # Tests of quiet hours look at their end; those of the spread set it.
+    os.environ["QUIET_HOURS_SPREAD_SECONDS"] = "0"
     yield
 
 

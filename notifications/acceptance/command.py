@@ -17,6 +17,7 @@ from notifications.acceptance.submission import Caller, Submission
 from notifications.acceptance.targets import Target
 from notifications.statuses import DeliveryStatus
 from preferences.policy import Decision, Verdict
+from preferences.releasing import release_at
 from templates.catalog import PinnedVersion
 from tenants import data_keys
 from tenants.categories import Category, Priority
@@ -169,7 +170,7 @@ def _delivery_rows(
             "channel": target.channel.value,
             "status": _first_status(target).value,
             "reason": target.decision.reason,
-            "due_at": target.decision.until,
+            "due_at": _due_at(caller, submission, category, target),
             "address_id": target.address_id,
             "address_sealed": _sealed_address(caller, delivery_id, target),
             "address_key": _bytea(target.key),
@@ -179,6 +180,24 @@ def _delivery_rows(
         }
         for delivery_id, target in zip(deliveries, targets, strict=True)
     ]
+
+
+def _due_at(
+    caller: Caller, submission: Submission, category: Category, target: Target
+) -> datetime | None:
+    """Return when what policy defers is due; None where it defers nothing."""
+    until, basis = target.decision.until, target.decision.basis
+    if until is None:
+        return None
+    expires_at, lasts = submission.expires_at, settings.DEFAULT_EXPIRY[category.value]
+    if expires_at is None and lasts is not None and basis is not None:
+        expires_at = basis.at + lasts
+    return release_at(
+        until,
+        person=(caller.tenant_id, submission.user_id),
+        spread=settings.QUIET_HOURS_SPREAD,
+        expires_at=expires_at,
+    )
 
 
 def _order_key(

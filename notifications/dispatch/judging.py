@@ -25,6 +25,7 @@ from preferences.held import Held
 from preferences.policy import Case, Decision, Verdict, decide
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
+from preferences.releasing import release_at
 from preferences.suppression import Place, find_suppressions
 from providers.registry import idempotency_window, unknown_policy
 from tenants.categories import Category
@@ -145,8 +146,14 @@ def judge_policy(
         return replace(suppressed(decision.reason), told=decision.told())
     if decision.until is None:
         return None
-    deferred = defer(
+    due_at = release_at(
         decision.until,
+        person=(work.begun.tenant_id, work.user_id),
+        spread=settings.QUIET_HOURS_SPREAD,
+        expires_at=work.begun.expires_at,
+    )
+    deferred = defer(
+        due_at,
         reason=decision.reason,
         attempt=attempt_of(work, now=now),
         policy=retry_policy(work.begun.category),

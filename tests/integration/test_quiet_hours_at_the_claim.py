@@ -289,3 +289,42 @@ async def try_to_send(outgoing: Outgoing) -> Settlement:
         return await send(outgoing, gateway=gateway, lease=ALL.lease, spread=0.5)
     finally:
         await gateway.aclose()
+
+
+def test_what_waited_is_released_within_half_an_hour_after_their_end(
+    sleeper: Api, consume: Callable[[], None], clock: Clock, monkeypatch: Any
+) -> None:
+    """Put off at acceptance or in the claim, it is due at the person's own moment."""
+    monkeypatch.setattr(settings, "QUIET_HOURS_SPREAD", timedelta(minutes=30))
+    clock.stop_at(AT_TEN - SECOND)
+    late = sleeper.accept(**SALE)
+    clock.stop_at(AT_NIGHT)
+    at_night = sleeper.submit(**{**SALE, "idempotency_key": "night"})
+    consume()
+
+    (decision,) = at_night.json()["decisions"]
+    assert datetime.fromisoformat(decision["until"]) == IN_THE_MORNING
+    moment = due_at(at_night.json()["notification_id"])
+    assert IN_THE_MORNING < moment < IN_THE_MORNING + 30 * MINUTE
+    assert due_at(late) == moment
+    clock.stop_at(moment - SECOND)
+    consume()
+    assert calls(late) == []
+    clock.stop_at(moment)
+    consume()
+    assert calls(late) == [moment]
+
+
+def test_what_expires_before_the_spread_is_over_is_sent_in_time(
+    sleeper: Api, consume: Callable[[], None], clock: Clock, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(settings, "QUIET_HOURS_SPREAD", timedelta(minutes=30))
+    clock.stop_at(AT_NIGHT)
+    expires_at = IN_THE_MORNING + MINUTE
+    waits = sleeper.accept(**SALE, expires_at=expires_at.isoformat())
+
+    clock.stop_at(IN_THE_MORNING + MINUTE / 2)
+    consume()
+
+    (sent_at,) = calls(waits)
+    assert sent_at < expires_at
