@@ -17,6 +17,7 @@ from benchmarks import (
     quota,
     relay,
     relay_aged,
+    render,
 )
 from benchmarks.environment import wait_until_quiet
 from benchmarks.failure import BenchmarkFailed
@@ -33,6 +34,7 @@ GOALS = {
     "quota": quota,
     "relay": relay,
     "relay-aged": relay_aged,
+    "render": render,
 }
 QUIET_WITHIN_SECONDS = 180.0
 

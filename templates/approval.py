@@ -10,7 +10,8 @@ from minijinja import Environment
 
 from providers.channels import Channel
 from templates.catalog import PinnedVersion, pin
-from templates.grammar import TextRefused
+from templates.filters import needed_forms
+from templates.grammar import TextRefused, plural_forms
 from templates.locales import MalformedLocale, canonical_locale
 from templates.models import TemplateContent, TemplateVersion
 from templates.parts import CHANNEL_PARTS
@@ -96,7 +97,8 @@ def _text_problems(
 ) -> Iterator[Problem]:
     """Compile each text and compare the variables it uses with the declared ones,
     unless the schema has problems of its own."""
-    engine, channel_parts = new_engine(), CHANNEL_PARTS[Channel(content.channel)]
+    engine = new_engine(locale=content.locale)
+    channel_parts = CHANNEL_PARTS[Channel(content.channel)]
     for part, text in _texts(content).items():
         if part not in channel_parts.parts:
             continue
@@ -106,9 +108,20 @@ def _text_problems(
         except TextRefused as refused:
             yield Problem(where=f"{where}, line {refused.line}", message=str(refused))
             continue
+        for line, missing in _missing_forms(text, locale=content.locale):
+            forms = ", ".join(sorted(missing))
+            message = f"the plural lacks forms of this language: {forms}"
+            yield Problem(where=f"{where}, line {line}", message=message)
         if schema is not None:
             for variable in sorted(_undeclared(engine, name, schema=schema)):
                 yield Problem(where=where, message=f"{variable} is not in the schema")
+
+
+def _missing_forms(text: str, *, locale: str) -> Iterator[tuple[int, frozenset[str]]]:
+    needed = needed_forms(locale)
+    for line, forms in plural_forms(text):
+        if missing := needed - forms:
+            yield line, missing
 
 
 def _undeclared(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 MAX_TEXT = 100_000
@@ -26,6 +27,7 @@ FILTERS = frozenset(
         *("abs", "float", "int", "round", "string"),
         *("capitalize", "indent", "lower", "replace", "split", "title", "trim"),
         *("upper", "urlencode"),
+        *("date", "time", "datetime", "number", "currency", "plural"),
         *("d", "default", "dictsort", "first", "groupby", "items", "join", "last"),
         *("length", "max", "min", "reverse", "sort", "unique"),
     }
@@ -96,6 +98,26 @@ def check_text(text: str) -> None:
             _check_statement(reading, tokens)
         _check_names(reading, tokens)
         _check_brackets(reading, tokens, statement=statement)
+        reading.at = end
+
+
+def plural_forms(text: str) -> Iterator[tuple[int, frozenset[str]]]:
+    """Yield, for each `plural` in a text that check_text lets pass, its line and the
+    names of its forms."""
+    reading = _Reading(text)
+    while opening := _OPENING.search(text, reading.at):
+        reading.at = opening.start()
+        if opening[0] == "{#":
+            reading.at = _after_comment(reading)
+            continue
+        tokens, end = _read_tag(reading, opening)
+        texts = [token.text for token in tokens]
+        for at in range(1, len(texts)):
+            if texts[at - 1 : at + 1] == ["|", "plural"]:
+                rest = texts[at + 1 :]
+                rest = rest[: rest.index(")")] if ")" in rest else []
+                names = {name for name, sign in pairwise(rest) if sign == "="}
+                yield text.count("\n", 0, reading.at) + 1, frozenset(names)
         reading.at = end
 
 

@@ -17,6 +17,7 @@ from minijinja import Environment, TemplateError
 
 from providers.channels import Channel
 from templates.catalog import PinnedVersion
+from templates.filters import ZONE, FilterFailed, TooManyCalls, add_filters
 from templates.grammar import TextRefused, check_text
 from templates.locales import choose_locale
 from templates.parts import CHANNEL_PARTS, Kind, Part
@@ -43,6 +44,7 @@ class FailureReason(StrEnum):
     SYNTAX = "syntax"
     UNDEFINED_VARIABLE = "undefined_variable"
     INVALID_OPERATION = "invalid_operation"
+    INVALID_VALUE = "invalid_value"
     OUT_OF_FUEL = "out_of_fuel"
     TOO_LARGE = "too_large"
     EMPTY = "empty"
@@ -99,8 +101,11 @@ def render(
     channel: Channel,
     locale: str | None,
     variables: Mapping[str, Any],
+    time_zone: str = "UTC",
 ) -> Rendered:
     """Render in the nearest locale that there is; raise RenderFailed.
+
+    Dates are written in the time zone, an IANA name.
 
     The variables must be what JSON gives, or NotPlain is raised: the engine would
     call methods of anything else, and let a `__html__` pass unescaped.
@@ -115,6 +120,7 @@ def render(
     compiled = _compile(version, channel, chosen)
     context = {**compiled.defaults, **variables}
     count_plain([context])
+    context[ZONE] = time_zone
     channel_parts = CHANNEL_PARTS[channel]
     texts = {
         part: _render_part(compiled, part, channel_parts.parts[part], context)
@@ -137,8 +143,9 @@ def compile_part(engine: Environment, *, part: str, kind: Kind, text: str) -> st
     return name
 
 
-def new_engine() -> Environment:
-    """Make an engine for one content, so that no text can reach another's."""
+def new_engine(*, locale: str) -> Environment:
+    """Make an engine for one content in its language, so that no text can reach
+    another's."""
     engine = Environment(
         debug=False,
         fuel=FUEL,
@@ -150,6 +157,7 @@ def new_engine() -> Environment:
         engine.remove_filter(name)
     for name in _REMOVED_GLOBALS:
         engine.remove_global(name)
+    add_filters(engine, locale=locale)
     return engine
 
 
@@ -163,7 +171,7 @@ def _compile(version: PinnedVersion, channel: Channel, locale: str) -> _Compiled
 
 
 def _compile_anew(version: PinnedVersion, channel: Channel, locale: str) -> _Compiled:
-    engine, names = new_engine(), {}
+    engine, names = new_engine(locale=locale), {}
     for part, text in version.contents[channel][locale].items():
         kind = CHANNEL_PARTS[channel].parts[part].kind
         try:
@@ -182,6 +190,12 @@ def _render_part(
         text = compiled.engine.render_template(compiled.names[name], **context)
     except NullPrinted as printed:
         raise RenderFailed(FailureReason.UNDEFINED_VARIABLE, part=name) from printed
+    except TooManyCalls as bomb:
+        raise RenderFailed(FailureReason.OUT_OF_FUEL, part=name) from bomb
+    except FilterFailed as failed:
+        raise RenderFailed(FailureReason.INVALID_VALUE, part=name) from failed
+    except TypeError as error:  # a filter was given what it does not take
+        raise RenderFailed(FailureReason.INVALID_OPERATION, part=name) from error
     except TemplateError as error:
         # Not chained: the engine's messages may hold values of the variables.
         raise RenderFailed(_reason(error), part=name, line=error.line) from None

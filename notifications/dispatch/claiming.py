@@ -254,6 +254,7 @@ def _message(work: Work) -> OutboundMessage:
             channel=work.channel,
             locale=work.locale,
             variables=variables,
+            time_zone=work.time_zone,
         )
     except RenderFailed as failed:
         reason = f"render_{failed.reason}"

@@ -23,7 +23,7 @@ from templates.catalog import PinnedVersion, load_versions
 from tenants import data_keys
 from tenants.categories import KnownCategory, Priority
 from tenants.category_catalog import categories_of_many, find_category
-from tenants.limits import limits_of_many
+from tenants.limits import Limits, limits_of_many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,7 @@ class Work:
     priority: Priority
     user_id: str
     locale: str
+    time_zone: str
     is_test: bool
     profile: Profile
     version: PinnedVersion
@@ -136,10 +137,7 @@ def load_work(cursor: Cursor, begun: Sequence[Begun], *, health: Health) -> list
     if unpinned:
         raise BrokenInvariant(unpinned)
     categories_of_many({row.tenant_id for row in begun})  # in one query, to be found
-    limits = limits_of_many(
-        {row.tenant_id for row in begun if row.channel == Channel.SMS.value}
-    )
-    countries = {tenant_id: known.sms_countries for tenant_id, known in limits.items()}
+    limits = limits_of_many({row.tenant_id for row in begun})
     faulty = faulty_accounts(cursor)
     choice = Choice(
         load_routes({row.tenant_id for row in begun}),
@@ -154,7 +152,7 @@ def load_work(cursor: Cursor, begun: Sequence[Begun], *, health: Health) -> list
             profiles,
             versions,
             choice,
-            countries.get(row.tenant_id),
+            limits[row.tenant_id],
         )
         for row in begun
     ]
@@ -219,7 +217,7 @@ def _work(
     profiles: Mapping[tuple[int, str], Profile],
     versions: Mapping[int, PinnedVersion],
     choice: Choice,
-    sms_countries: frozenset[str] | None,
+    limits: Limits,
 ) -> Work:
     user_id, version_id, locale, is_test, priority, sealed = notification
     channel = Channel(begun.channel)
@@ -233,8 +231,9 @@ def _work(
         priority=Priority(priority),
         user_id=user_id,
         locale=locale or profile.locale or "",
+        time_zone=profile.time_zone or limits.time_zone,
         is_test=is_test,
-        sms_countries=sms_countries,
+        sms_countries=limits.sms_countries,
         profile=profile,
         version=version,
         category=find_category(tenant_id=begun.tenant_id, name=version.category),

@@ -6,7 +6,9 @@ from datetime import timedelta
 
 from django.test import Client
 
+from providers.channels import Channel
 from tests.acme import Api, deliveries, events, query, sandbox_calls
+from tests.factories.templates import ApprovedVersionFactory, TemplateFactory
 from tests.factories.tenants import api_key, authorization
 
 ALL_CHANNELS = ["email", "sms", "push", "in_app"]
@@ -102,3 +104,26 @@ def test_what_is_personal_is_ciphertext(api, consume):
         rows = query(f"SELECT t::text AS row FROM {table} t")
         assert rows
         assert not any("canary" in row["row"] for row in rows)
+
+
+def test_dates_are_written_in_the_zone_of_whoever_reads_them(api, acme, consume):
+    ApprovedVersionFactory.create(
+        template=TemplateFactory.create(tenant=acme, name="reminder"),
+        schema={"type": "object", "properties": {"at": {"type": "string"}}},
+        contents={Channel.IN_APP: {"en": {"title": "Soon", "body": "{{ at|time }}"}}},
+    )
+    for user_id in ("usr_carol", "usr_nobody"):
+        api.accept(
+            idempotency_key=user_id,
+            recipient={"user_id": user_id},
+            template={"name": "reminder"},
+            variables={"at": "2026-08-19T17:30:00Z"},
+            channels=["in_app"],
+        )
+
+    consume()
+
+    # One lives in London; of the other nothing is known, and the tenant is in Hanoi.
+    for user_id, said in (("usr_carol", "6:30 PM"), ("usr_nobody", "12:30 AM")):
+        (item,) = api.get(f"/v1/users/{user_id}/inbox").json()["items"]
+        assert item["body"].replace("\u202f", " ") == said

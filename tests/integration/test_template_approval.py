@@ -295,3 +295,28 @@ def test_approved_version_is_found_at_once() -> None:
     )
 
     assert found.content_hash == version.content_hash
+
+
+def test_a_plural_without_the_forms_of_its_language_is_refused() -> None:
+    """O-TPL-3"""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    text = '{{ n }}\n{{ n|plural(one="письмо", other="письма") }}'
+    contents = {Channel.SMS: {"ru": {"text": text}, "en": {"text": text}}}
+
+    assert problems(schema=schema, contents=contents) == {
+        "sms/ru/text, line 2: the plural lacks forms of this language: few, many"
+    }
+
+
+def test_what_a_filter_cannot_write_of_the_sample_is_refused() -> None:
+    """O-TPL-4"""
+    schema = {
+        "type": "object",
+        "properties": {"sum": {"type": "number"}},
+        "required": ["sum"],
+    }
+    contents = {Channel.SMS: {"en": {"text": "{{ sum|currency('USD') }}"}}}
+
+    assert problems(schema=schema, contents=contents, sample={"sum": 12.5}) == {
+        "sms/en: invalid_value in text with the sample"
+    }

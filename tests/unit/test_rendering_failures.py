@@ -194,7 +194,7 @@ def test_every_part_has_a_limit_to_its_length(channel: Channel) -> None:
 
 @pytest.mark.parametrize("name", ["safe", "escape", "e", "tojson", "pprint", "map"])
 def test_engine_has_no_filter_that_switches_escaping_off(name: str) -> None:
-    engine = new_engine()
+    engine = new_engine(locale="en")
 
     with pytest.raises(RuntimeError, match="unknown filter"):
         engine.render_str(f"{{{{ 'a'|{name} }}}}")
@@ -202,7 +202,7 @@ def test_engine_has_no_filter_that_switches_escaping_off(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["debug", "range", "dict", "namespace"])
 def test_engine_has_no_functions(name: str) -> None:
-    engine = new_engine()
+    engine = new_engine(locale="en")
     text = compile_part(engine, part="body", kind=Kind.TEXT, text=f"{{{{ {name} }}}}")
 
     with pytest.raises(RuntimeError, match="undefined"):

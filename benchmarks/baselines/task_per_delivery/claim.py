@@ -91,6 +91,7 @@ def work_of(row: Sequence[Any]) -> Work:
         priority=Priority(rest.priority),
         user_id=rest.user_id,
         locale=rest.locale or rest.own_locale or "",
+        time_zone="UTC",
         is_test=rest.is_test,
         profile=_profile(begun, rest),
         version=version,
