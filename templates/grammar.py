@@ -87,37 +87,36 @@ def check_text(text: str) -> None:
     reading = _Reading(text)
     if len(text) > MAX_TEXT:
         raise reading.refusal(f"longer than {MAX_TEXT} characters")
-    while opening := _OPENING.search(text, reading.at):
-        reading.at = opening.start()
-        if opening[0] == "{#":
-            reading.at = _after_comment(reading)
-            continue
-        tokens, end = _read_tag(reading, opening)
+    for opening, tokens in _tags(reading):
         statement = opening[0].startswith("{%")
         if statement:
             _check_statement(reading, tokens)
         _check_names(reading, tokens)
         _check_brackets(reading, tokens, statement=statement)
-        reading.at = end
 
 
 def plural_forms(text: str) -> Iterator[tuple[int, frozenset[str]]]:
     """Yield, for each `plural` in a text that check_text lets pass, its line and the
     names of its forms."""
     reading = _Reading(text)
-    while opening := _OPENING.search(text, reading.at):
+    for _, tokens in _tags(reading):
+        texts = [token.text for token in tokens]
+        for at, pair in enumerate(pairwise(texts), start=2):
+            if pair == ("|", "plural"):
+                given = texts[at : texts.index(")", at)] if ")" in texts[at:] else []
+                names = {name for name, sign in pairwise(given) if sign == "="}
+                yield text.count("\n", 0, reading.at) + 1, frozenset(names)
+
+
+def _tags(reading: _Reading) -> Iterator[tuple[re.Match[str], list[_Token]]]:
+    """Yield the tags of a text, each with `reading` at its beginning."""
+    while opening := _OPENING.search(reading.text, reading.at):
         reading.at = opening.start()
         if opening[0] == "{#":
             reading.at = _after_comment(reading)
             continue
         tokens, end = _read_tag(reading, opening)
-        texts = [token.text for token in tokens]
-        for at in range(1, len(texts)):
-            if texts[at - 1 : at + 1] == ["|", "plural"]:
-                rest = texts[at + 1 :]
-                rest = rest[: rest.index(")")] if ")" in rest else []
-                names = {name for name, sign in pairwise(rest) if sign == "="}
-                yield text.count("\n", 0, reading.at) + 1, frozenset(names)
+        yield opening, tokens
         reading.at = end
 
 
