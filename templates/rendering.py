@@ -19,9 +19,11 @@ from providers.channels import Channel
 from templates.catalog import PinnedVersion
 from templates.filters import ZONE, FilterFailed, TooManyCalls, add_filters
 from templates.grammar import TextRefused, check_text
+from templates.joined_links import OwnLinks, has_joined_link, read_own_links
 from templates.locales import choose_locale
 from templates.parts import CHANNEL_PARTS, Kind, Part
 from templates.plain_json import count_plain
+from templates.text_rules import texts_in
 from templates.tidying import Untidy, tidy
 from templates.variable_schema import defaults_of
 from tenants.process_cache import ProcessCache
@@ -35,6 +37,9 @@ _REMOVED_GLOBALS = ("debug", "range", "dict", "namespace")
 
 # MiniJinja chooses the escaping by the ending of a template's name.
 _ENDINGS = {Kind.HTML: ".html", Kind.JSON: ".json"}
+
+# Where what looks like a link becomes one; push data is the app's own.
+_LINKING_CHANNELS = frozenset({Channel.EMAIL, Channel.SMS, Channel.PUSH})
 
 
 class FailureReason(StrEnum):
@@ -50,6 +55,7 @@ class FailureReason(StrEnum):
     EMPTY = "empty"
     UNSAFE_LINK = "unsafe_link"
     INVALID_JSON = "invalid_json"
+    JOINED_LINK = "joined_link"
 
 
 _UNTIDY = {
@@ -88,6 +94,7 @@ class _Compiled:
     engine: Environment
     names: Mapping[str, str]  # part -> the engine's name for it
     defaults: Mapping[str, Any]
+    own_links: Mapping[str, OwnLinks]  # of the parts where a link becomes one
 
 
 _compiled: ProcessCache[tuple[bytes, Channel, str], _Compiled] = ProcessCache(
@@ -129,6 +136,7 @@ def render(
     parts = {name: text for name, text in texts.items() if text}
     if not channel_parts.is_complete(parts):
         raise RenderFailed(FailureReason.EMPTY)
+    _refuse_joined_links(compiled, channel, parts, context)
     return Rendered(locale=chosen, parts=parts)
 
 
@@ -180,7 +188,25 @@ def _compile_anew(version: PinnedVersion, channel: Channel, locale: str) -> _Com
             raise RenderFailed(
                 FailureReason.SYNTAX, part=part, line=refused.line
             ) from refused
-    return _Compiled(engine=engine, names=names, defaults=defaults_of(version.schema))
+    return _Compiled(
+        engine=engine,
+        names=names,
+        defaults=defaults_of(version.schema),
+        own_links=_own_links(version, channel, locale),
+    )
+
+
+def _own_links(
+    version: PinnedVersion, channel: Channel, locale: str
+) -> dict[str, OwnLinks]:
+    if channel not in _LINKING_CHANNELS:
+        return {}
+    kinds = {name: part.kind for name, part in CHANNEL_PARTS[channel].parts.items()}
+    return {
+        part: read_own_links(text, kind=kinds[part])
+        for part, text in version.contents[channel][locale].items()
+        if kinds[part] is not Kind.JSON
+    }
 
 
 def _render_part(
@@ -205,6 +231,24 @@ def _render_part(
         return tidy(text, kind=part.kind)
     except Untidy as untidy:
         raise RenderFailed(_UNTIDY[part.kind], part=name) from untidy
+
+
+def _refuse_joined_links(
+    compiled: _Compiled,
+    channel: Channel,
+    parts: Mapping[str, str],
+    context: Mapping[str, Any],
+) -> None:
+    """Refuse a link that the texts of variables make together, or with the template's.
+
+    What a variable holds by itself was judged when it was accepted, by the rules of
+    then.
+    """
+    for part, own in compiled.own_links.items():
+        kind = CHANNEL_PARTS[channel].parts[part].kind
+        text = parts.get(part, "")
+        if has_joined_link(text, kind=kind, own=own, given=texts_in(context)):
+            raise RenderFailed(FailureReason.JOINED_LINK, part=part)
 
 
 def _reason(error: TemplateError) -> FailureReason:

@@ -12,6 +12,9 @@ import orjson
 from jsonschema_rs import ValidationError
 
 from templates.plain_json import children, count_plain, plainness_fault
+from templates.references import ReferenceRefused, find_referenced
+from templates.text_keywords import find_misuse
+from templates.text_rules import TextRules, read_rules
 
 # Every $ref put in full: each level of references could double what is checked.
 MAX_EXPANDED_VALUES = 2_000
@@ -31,12 +34,9 @@ class CompiledSchema:
     """A schema ready to check with; `size` counts the values it is written with."""
 
     validator: jsonschema_rs.Validator
+    rules: TextRules
     defaults: Mapping[str, Any]
     size: int
-
-
-class ReferenceRefused(ValueError):
-    """A reference must lead into the schema itself (#/…), and not in a circle."""
 
 
 class SchemaTooLarge(ValueError):
@@ -60,7 +60,10 @@ def check_schema(schema: object) -> list[SchemaError]:
         return [SchemaError(pointer=pointer, message=error.message)]
     except (ReferenceRefused, SchemaTooLarge) as error:
         return [SchemaError(pointer="", message=str(error) or str(error.__doc__))]
-    return []
+    return [
+        SchemaError(pointer=json_pointer(*path), message=message)
+        for path, message in find_misuse(schema)
+    ]
 
 
 def compile_schema(schema: Mapping[str, Any]) -> CompiledSchema:
@@ -87,7 +90,10 @@ def json_pointer(*path: str | int) -> str:
 def _compile(schema_json: bytes) -> CompiledSchema:
     schema: dict[str, Any] = orjson.loads(schema_json)
     return CompiledSchema(
-        _validator(_closed(schema)), defaults_of(schema), count_plain([schema])
+        _validator(_closed(schema)),
+        read_rules(schema, schema),
+        defaults_of(schema),
+        count_plain([schema]),
     )
 
 
@@ -150,20 +156,10 @@ class _Expansion:
             return 0
         if reference not in self.known:
             self.known[reference] = None
-            self.known[reference] = self.size(self._find(reference), depth=depth)
+            self.known[reference] = self.size(
+                find_referenced(self.root, reference), depth=depth
+            )
         behind = self.known[reference]
         if behind is None:
             raise ReferenceRefused
         return behind
-
-    def _find(self, reference: str) -> object:
-        node: object = self.root
-        start, *steps = reference.split("/")
-        if start != "#" or not steps:
-            raise ReferenceRefused
-        for step in steps:
-            name = step.replace("~1", "/").replace("~0", "~")
-            if not isinstance(node, dict) or name not in node:
-                raise ReferenceRefused
-            node = node[name]
-        return node

@@ -10,7 +10,8 @@ from jsonschema_rs import ValidationError, Validator
 from jsonschema_rs import ValidationErrorKind as Kind
 
 from templates.plain_json import count_plain, plainness_fault
-from templates.variable_schema import compile_schema, json_pointer
+from templates.text_rules import find_faults
+from templates.variable_schema import CompiledSchema, compile_schema, json_pointer
 
 MAX_ERRORS = 20
 # Telling an error takes up to 75 µs and the library tells all or one: 16,000 wrong
@@ -34,20 +35,30 @@ def check_variables(
 
     A surplus variable is an error unless the schema allows it, `default` stands in
     for one left out, and a required text may not be empty unless its schema gives a
-    `minLength`.
+    `minLength`. A text that holds HTML or a link is one (templates.text_rules).
     """
     if fault := plainness_fault(variables):
         return [VariableError(pointer="", message=fault)]
     compiled = compile_schema(schema)
     given = {**compiled.defaults, **variables}
-    if compiled.validator.is_valid(given):
-        return []
+    errors = []
+    if not compiled.validator.is_valid(given):
+        errors = list(_broken(compiled, given))
+    told = {error.pointer for error in errors}
+    for path, message in find_faults(compiled.rules, variables):
+        if (pointer := json_pointer(*path)) not in told:
+            errors.append(VariableError(pointer=pointer, message=message))
+    return sorted(errors, key=lambda error: error.pointer)[:MAX_ERRORS]
+
+
+def _broken(compiled: CompiledSchema, given: object) -> Iterable[VariableError]:
+    """Yield which rules of the schema are broken."""
     if count_plain([given]) * compiled.size > _MAX_ERROR_WORK:
         errors = _first_error(compiled.validator, given)
     else:
         errors = compiled.validator.iter_errors(given)
-    found = [located for error in errors for located in _locate(error)]
-    return sorted(found, key=lambda error: error.pointer)[:MAX_ERRORS]
+    for error in errors:
+        yield from _locate(error)
 
 
 def _first_error(validator: Validator, given: object) -> Iterable[ValidationError]:

@@ -95,6 +95,9 @@ DOMAIN: list[tuple[dict[str, Any], str]] = [
     ({"variables": {**VARIABLES, "amount": 125}}, "/variables/amount"),
     ({"variables": {**VARIABLES, "amount": None}}, "/variables/amount"),
     ({"variables": {**VARIABLES, "amount": ["125"]}}, "/variables/amount"),
+    ({"variables": {**VARIABLES, "currency": "<b>USD</b>"}}, "/variables/currency"),
+    ({"variables": {**VARIABLES, "currency": "bit.ly/x"}}, "/variables/currency"),
+    ({"variables": {**VARIABLES, "currency": "a@evil.com"}}, "/variables/currency"),
     ({"recipient": {"user_id": "u", "email": ""}}, "/recipient/email"),
     ({"recipient": {"user_id": "u", "email": "plain"}}, "/recipient/email"),
     ({"recipient": {"user_id": "u", "email": "a@b.co, c@d.co"}}, "/recipient/email"),
@@ -116,7 +119,7 @@ DOMAIN: list[tuple[dict[str, Any], str]] = [
 
 
 def test_every_member_that_means_nothing_here_is_named(api, tenant, subtests):
-    """Bad input 15 to 18, 54; O-TIM-2"""
+    """Bad input 15 to 18, 37, 38, 54; O-TIM-2"""
     DraftFactory.create(template__tenant=tenant, template__name="draft")
     retired = ApprovedVersionFactory.create(
         template__tenant=tenant, template__name="retired"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,8 @@ from tests.factories.templates import pinned_version
 
 NAME = "O'Brien & Sons <VIP>"
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1)
+# Of letters with dots between them a filter may make a link, which is not sent.
+undotted = texts.map(lambda text: re.sub("[.:。．｡]", "", text))  # noqa: RUF001
 
 
 def email(text: str) -> dict[str, str]:
@@ -26,7 +29,9 @@ def email(text: str) -> dict[str, str]:
 
 def rendered_html(template: str, value: object) -> str:
     version = pinned_version(
-        {Channel.EMAIL: {"en": {"subject": "Hi", "html": template}}}
+        {Channel.EMAIL: {"en": {"subject": "Hi", "html": template}}},
+        # What is drawn may be a link, and is not what is tested here.
+        schema={"properties": {"value": {"type": "string", "x-text": "any"}}},
     )
     rendered = render(
         version, channel=Channel.EMAIL, locale="en", variables={"value": value}
@@ -77,7 +82,7 @@ def test_a_captured_text_is_not_escaped_again(value: str) -> None:
     assert rendered_html(captured, value) == rendered_html("<i>{{ value }}</i>", value)
 
 
-@given(texts)
+@given(undotted)
 @pytest.mark.parametrize(
     "template",
     [

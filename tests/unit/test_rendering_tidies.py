@@ -33,7 +33,10 @@ def test_subject_and_title_are_one_line(text: str, line: str) -> None:
 def test_line_breaks_in_variables_do_not_reach_the_subject() -> None:
     """O-EML-2 a to c."""
     parts = {"subject": "\nNews: {{ title }}\n", "text": "{{ title }}"}
-    version = pinned_version({Channel.EMAIL: {"en": parts}})
+    version = pinned_version(
+        {Channel.EMAIL: {"en": parts}},
+        schema={"properties": {"title": {"type": "string", "x-text": "any"}}},
+    )
     variables = {"title": "Hi\r\nBcc: victim@example.net"}
 
     rendered = render(version, channel=Channel.EMAIL, locale="en", variables=variables)

@@ -14,7 +14,7 @@ from templates.variable_schema import check_schema
     "schema",
     [
         {},
-        {"type": "object", "properties": {"a": {"type": "string", "format": "email"}}},
+        {"type": "object", "properties": {"a": {"type": "string", "format": "date"}}},
         {
             "$defs": {"a": {"type": "string"}},
             "properties": {"b": {"$ref": "#/$defs/a"}},
