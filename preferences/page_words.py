@@ -75,6 +75,8 @@ _VIETNAMESE: Words = {
     "transactional": "Đơn hàng và tài khoản",
     "marketing": "Ưu đãi và tin tức",
 }
+# The ledger of consents names it: raise it whenever words above change their meaning.
+EDITION = "1"
 WORDS: Mapping[str, Words] = {"en": _ENGLISH, "vi": _VIETNAMESE}
 
 

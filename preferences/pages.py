@@ -33,7 +33,12 @@ from preferences.notification_preferences import (
     read_preferences,
     replace_preferences,
 )
-from preferences.page_words import WORDS, category_label, choose_language
+from preferences.page_words import (
+    EDITION,
+    WORDS,
+    category_label,
+    choose_language,
+)
 from preferences.preconditions import Precondition, PreconditionFailed
 from preferences.settings_form import Chosen, Sheet, read_sheet
 from tenants.models import Tenant, TenantCategory
@@ -85,6 +90,9 @@ class UnsubscribePage(_Page):
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         way_out = read_way_out(token)
         by_button = request.POST.get("source") == "page"
+        wording = ""  # a mail client shows words of its own
+        if by_button:
+            wording = _wording(request, way_out.tenant_id, way_out.user_id)
         is_new = choose(
             tenant_id=way_out.tenant_id,
             user_id=way_out.user_id,
@@ -96,6 +104,7 @@ class UnsubscribePage(_Page):
             said=Saying(
                 actor=f"user:{way_out.user_id}",
                 source=Source.UNSUBSCRIBE_LINK,
+                wording=wording,
                 evidence=f"{'page' if by_button else 'one-click'}"
                 f" of {public_id('dlv', way_out.delivery_id)}",
             ),
@@ -122,7 +131,9 @@ class PreferenceCentre(_Page):
                 precondition=Precondition(versions=(chosen.version,)),
                 choices=sheet.with_chosen(chosen, stored.choices),
                 said=Saying(
-                    actor=f"user:{visit.user_id}", source=Source.PREFERENCE_PAGE
+                    actor=f"user:{visit.user_id}",
+                    source=Source.PREFERENCE_PAGE,
+                    wording=_wording(request, visit.tenant_id, visit.user_id),
                 ),
             )
         except PreconditionFailed:
@@ -203,6 +214,10 @@ def _language(request: HttpRequest, tenant_id: int, user_id: str) -> str:
         .first()
     )
     return choose_language(own or "", request.headers.get("Accept-Language", ""))
+
+
+def _wording(request: HttpRequest, tenant_id: int, user_id: str) -> str:
+    return f"pages {EDITION} {_language(request, tenant_id, user_id)}"
 
 
 def _tenant_name(tenant_id: int) -> str:

@@ -24,6 +24,7 @@ from preferences.destinations import Destination, find_destination
 from preferences.policy import Decision, Verdict
 from preferences.profile import Profile
 from providers.channels import Channel
+from providers.sms_text import measure
 from templates.catalog import PinnedVersion
 from tenants.categories import Category
 from tenants.data_keys import blind_index
@@ -35,8 +36,6 @@ from tenants.sms_prices import segment_price
 
 TEN_MINUTES, A_DAY = timedelta(minutes=10), timedelta(days=1)
 _PREFIX_RULE = "prefix"
-# Characters of one segment and of each of several, in the SMS alphabet and outside it.
-_ALPHABET, _UNICODE = (160, 153), (70, 67)
 
 
 class NumberLimited(Exception):
@@ -230,15 +229,8 @@ def _cost(version: PinnedVersion, country: str) -> int:
     """Estimate by the longest of the template's texts, before anything is filled in."""
     texts = version.contents[Channel.SMS].values()
     return segment_price(country) * max(
-        segments_of(parts.get("text", "")) for parts in texts
+        measure(parts.get("text", "")).parts for parts in texts
     )
-
-
-def segments_of(text: str) -> int:
-    """Return in how many segments a text goes out; any letter outside ASCII counts as
-    outside the SMS alphabet, which holds a few more."""
-    alone, each = _ALPHABET if text.isascii() else _UNICODE
-    return 1 if len(text) <= alone else math.ceil(len(text) / each)
 
 
 @cache

@@ -89,6 +89,8 @@ def test_what_is_ticked_otherwise_is_stored_and_nothing_else(
     assert "Saved." in page.content.decode()
     assert stored(tenant).category_choices == {"marketing": {"email": False}}
     assert stored(tenant).opt_outs == ["sms"]
+    wordings = ConsentEvent.objects.values_list("wording", flat=True)
+    assert set(wordings) == {"pages 1 en"}
     told = ConsentEvent.objects.values_list("channel", "category", "change", "source")
     assert sorted(told) == [
         (1, "marketing", "withdrawn", "preference_page"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from notifications.acceptance.sms_rules import segments_of
 from preferences.contact import UnusableAddress
 from preferences.destinations import find_destination
 
@@ -59,20 +58,3 @@ def test_nothing_goes_to_other_countries_and_kinds_of_numbers(
         find_destination(number, countries=countries)
 
     assert refused.value.reason == reason
-
-
-@pytest.mark.parametrize(
-    ("text", "segments"),
-    [
-        ("", 1),
-        ("a" * 160, 1),
-        ("a" * 161, 2),
-        ("a" * 306, 2),
-        ("a" * 307, 3),
-        ("ă" * 70, 1),
-        ("ă" * 71, 2),
-        ("ă" * 135, 3),
-    ],
-)
-def test_segments_are_estimated_by_length_and_alphabet(text, segments):
-    assert segments_of(text) == segments
