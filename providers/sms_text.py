@@ -1,7 +1,7 @@
-"""How a text goes out by SMS: in which alphabet, in how many parts, and why.
+"""How a text goes out by SMS: in which alphabet, in how many segments, and why.
 
-3GPP TS 23.038: 160 characters of the basic alphabet in one part, 153 in each of
-several; 70 and 67 units of 16 bits where one character is in neither table.
+3GPP TS 23.038: 160 characters of the basic alphabet in one segment, 153 in each
+of several; 70 and 67 units of 16 bits where one character is in neither table.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ class Alphabet(StrEnum):
     UCS2 = "ucs2"
 
 
-# Units in a single part, and in each of several.
+# Units in a single segment, and in each of several.
 _ROOM = {Alphabet.GSM7: (160, 153), Alphabet.UCS2: (70, 67)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmsText:
-    """`units` are what parts are counted in; `forcing` are the characters, with their
+    """`units` are what segments are counted in; `forcing` are the characters, with their
     positions, because of which a text is not in the basic alphabet."""
 
     alphabet: Alphabet
     units: int
-    parts: int
+    segments: int
     forcing: tuple[tuple[int, str], ...] = ()
 
 
 def measure(text: str) -> SmsText:
-    """Count a text; an empty one is one part, as providers bill it.
+    """Count a text; an empty one is one segment, as providers bill it.
 
     Neither an escape and its character nor the two halves of one outside the BMP are
-    parted, so that a part may stay a unit short.
+    parted, so that a segment may stay a unit short.
     """
     forcing = tuple(
         (at, character)
@@ -56,7 +56,7 @@ def measure(text: str) -> SmsText:
     return SmsText(
         alphabet=alphabet,
         units=sum(sizes),
-        parts=_parts(sizes, alphabet),
+        segments=_segments(sizes, alphabet),
         forcing=forcing,
     )
 
@@ -67,13 +67,13 @@ def _sizes(text: str, alphabet: Alphabet) -> Iterator[int]:
     return (1 + (character > "\uffff") for character in text)
 
 
-def _parts(sizes: list[int], alphabet: Alphabet) -> int:
+def _segments(sizes: list[int], alphabet: Alphabet) -> int:
     alone, each = _ROOM[alphabet]
     if sum(sizes) <= alone:
         return 1
-    parts, used = 1, 0
+    segments, used = 1, 0
     for size in sizes:
         if used + size > each:
-            parts, used = parts + 1, 0
+            segments, used = segments + 1, 0
         used += size
-    return parts
+    return segments

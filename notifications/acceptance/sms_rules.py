@@ -229,7 +229,7 @@ def _cost(version: PinnedVersion, country: str) -> int:
     """Estimate by the longest of the template's texts, before anything is filled in."""
     texts = version.contents[Channel.SMS].values()
     return segment_price(country) * max(
-        measure(parts.get("text", "")).parts for parts in texts
+        measure(parts.get("text", "")).segments for parts in texts
     )
 
 

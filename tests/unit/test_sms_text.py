@@ -1,4 +1,4 @@
-"""How many parts a text message is, and which character doubled the bill."""
+"""How many segments a text message is, and which character doubled the bill."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GERMAN = (
 
 
 @pytest.mark.parametrize(
-    ("text", "alphabet", "units", "parts"),
+    ("text", "alphabet", "units", "segments"),
     [
         ("a" * 155 + "€€€", Alphabet.GSM7, 161, 2),
         ("a" * 154 + "€€€", Alphabet.GSM7, 160, 1),
@@ -29,7 +29,7 @@ GERMAN = (
         ("a" * 161, Alphabet.GSM7, 161, 2),
         ("a" * 306, Alphabet.GSM7, 306, 2),
         ("a" * 307, Alphabet.GSM7, 307, 3),
-        # A pair of escape and character is not parted: 152 and the next part.
+        # A pair of escape and character is not parted: 152 and the next segment.
         ("a" * 152 + "€" + "a" * 152, Alphabet.GSM7, 306, 3),
         ("đ" * 70, Alphabet.UCS2, 70, 1),
         ("đ" * 71, Alphabet.UCS2, 71, 2),
@@ -37,19 +37,23 @@ GERMAN = (
         ("đ" * 135, Alphabet.UCS2, 135, 3),
         ("🙂" * 35, Alphabet.UCS2, 70, 1),
         ("🙂" * 36, Alphabet.UCS2, 72, 2),
-        # Nor are the halves of a picture: 66 units and the next part.
+        # Nor are the halves of a picture: 66 units and the next segment.
         ("đ" * 66 + "🙂" + "đ" * 66, Alphabet.UCS2, 134, 3),
         ("line\r\nbreak", Alphabet.GSM7, 11, 1),
         ("[x]|{y}~^\\", Alphabet.GSM7, 18, 1),
     ],
 )
-def test_parts_are_counted_as_they_are_billed(
-    text: str, alphabet: Alphabet, units: int, parts: int
+def test_segments_are_counted_as_they_are_billed(
+    text: str, alphabet: Alphabet, units: int, segments: int
 ) -> None:
     """O-SMS-1, bad input 49."""
     counted = measure(text)
 
-    assert (counted.alphabet, counted.units, counted.parts) == (alphabet, units, parts)
+    assert (counted.alphabet, counted.units, counted.segments) == (
+        alphabet,
+        units,
+        segments,
+    )
 
 
 def test_what_forced_sixteen_bits_is_told_with_its_place() -> None:
