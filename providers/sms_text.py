@@ -31,8 +31,8 @@ _ROOM = {Alphabet.GSM7: (160, 153), Alphabet.UCS2: (70, 67)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmsText:
-    """`units` are what segments are counted in; `forcing` are the characters, with their
-    positions, because of which a text is not in the basic alphabet."""
+    """`units` are what segments are counted in; `forcing` are the characters, with
+    their positions, because of which a text is not in the basic alphabet."""
 
     alphabet: Alphabet
     units: int
