@@ -15,6 +15,7 @@ from tests.factories.templates import ApprovedVersionFactory
 
 KEY = submission()["idempotency_key"]
 VARIABLES = submission()["variables"]
+ANY_TEXT = {"type": "string", "x-text": "any"}
 A_KEY_FOR_EACH = (f"key:{number}" for number in range(10_000))
 
 
@@ -196,7 +197,7 @@ def test_addresses_of_the_call_reach_a_person_without_a_profile(api, consume):
 
 def test_line_breaks_of_a_variable_do_not_reach_the_subject(api, consume):
     """O-EML-2, bad input 46"""
-    titles = ["Lead the change:\nat TEDx Example", "Hi\r\nBcc: victim@example.net"]
+    titles = ["Lead the change:\nat TEDx Example", "Hi\r\nBcc: victim"]
     accepted = [accept(api, variables={**VARIABLES, "amount": t}) for t in titles]
     consume()
 
@@ -230,10 +231,17 @@ def test_a_template_in_a_variable_is_only_text(api, consume):
         assert trick in sent(api, notification_id)[0]["parts"]["text"]
 
 
-def test_markup_in_a_variable_is_escaped_where_it_would_be_markup(api, consume):
+def test_markup_that_a_schema_allows_is_escaped_where_it_would_be_markup(
+    api, acme, consume
+):
     """Bad input 37"""
+    ApprovedVersionFactory.create(
+        template__tenant=acme,
+        template__name="said",
+        schema={"type": "object", "properties": {"name": ANY_TEXT}},
+    )
     markup = "<img src=x onerror=alert(1)> & Sons"
-    notification_id = accept(api, variables={**VARIABLES, "amount": markup})
+    notification_id = accept(api, template={"name": "said"}, variables={"name": markup})
     consume()
 
     parts = sent(api, notification_id)[0]["parts"]
