@@ -22,7 +22,7 @@ from notifications.retry_policy import (
 from notifications.statuses import DeliveryStatus
 from notifications.transitions import Fence
 from preferences.held import Held
-from preferences.policy import Case, Decision, Verdict, decide
+from preferences.policy import Case, Decision, Verdict, find_objection
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
 from preferences.releasing import release_at
@@ -96,10 +96,10 @@ def expired(work: Work, *, now: datetime) -> NextStep | None:
     if expires_at is None or expires_at > now:
         return None
     last_good_moment = expires_at - timedelta.resolution
-    decision = _decide(work, work.profile, at=last_good_moment)
+    objection = _find_objection(work, work.profile, at=last_good_moment)
     reason = "expired"
-    if decision.verdict is Verdict.DEFER:
-        reason = f"expired_in_{decision.reason}"
+    if objection is not None and objection.verdict is Verdict.DEFER:
+        reason = f"expired_in_{objection.reason}"
     return NextStep(status=DeliveryStatus.EXPIRED, reason=reason, counted=False)
 
 
@@ -141,24 +141,24 @@ def judge_policy(
     work: Work, profile: Profile, *, now: datetime, held: Sequence[Held] = ()
 ) -> NextStep | None:
     """Return where policy sends a delivery instead of out, None if it may be sent."""
-    decision = _decide(work, profile, at=now, held=held)
-    if decision.verdict is Verdict.SUPPRESS:
-        return replace(suppressed(decision.reason), told=decision.told())
-    if decision.until is None:
+    objection = _find_objection(work, profile, at=now, held=held)
+    if objection is None:
         return None
+    if objection.until is None:
+        return replace(suppressed(objection.reason), told=objection.told())
     due_at = release_at(
-        decision.until,
+        objection.until,
         person=(work.begun.tenant_id, work.user_id),
         spread=settings.QUIET_HOURS_SPREAD,
         expires_at=work.begun.expires_at,
     )
     deferred = defer(
         due_at,
-        reason=decision.reason,
+        reason=objection.reason,
         attempt=attempt_of(work, now=now),
         policy=retry_policy(work.begun.category),
     )
-    return replace(deferred, told=decision.told())
+    return replace(deferred, told=objection.told())
 
 
 def _place(work: Work) -> Place | None:
@@ -169,10 +169,10 @@ def _place(work: Work) -> Place | None:
     return begun.tenant_id, begun.channel, bytes(begun.address_key)
 
 
-def _decide(
+def _find_objection(
     work: Work, profile: Profile, *, at: datetime, held: Sequence[Held] = ()
-) -> Decision:
-    return decide(
+) -> Decision | None:
+    return find_objection(
         Case(
             profile=profile,
             channel=work.channel,
