@@ -33,6 +33,8 @@ class EventKind(StrEnum):
     TEMPLATE_APPROVED = "template.approved"
     TEMPLATE_RETIRED = "template.retired"
     DEVICE_MOVED = "device.moved"
+    # Its provider knows the token no longer.
+    DEVICE_DIED = "device.died"
     PREFERENCES_CHANGED = "preferences.changed"
     SUPPRESSION_ADDED = "suppression.added"
     SUPPRESSION_LIFTED = "suppression.lifted"

@@ -28,7 +28,9 @@ class BodyTooLarge(APIException):
     """The body is larger than the API takes."""
 
     status_code = 413
-    default_detail = "The body is larger than 256 kB."
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The body is larger than {limit // 1024} kB.")
 
 
 class StrictJSONParser(BaseParser):
@@ -44,11 +46,16 @@ class StrictJSONParser(BaseParser):
     ) -> Any:
         request = (parser_context or {})["request"]
         _check_encoding(request.headers, request.content_type)
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        limit = _largest((parser_context or {}).get("view"))
         raw: bytes = stream.read(limit + 1)
         if len(raw) > limit:
-            raise BodyTooLarge
+            raise BodyTooLarge(limit)
         return decode(raw)
+
+
+def _largest(view: object) -> int:
+    """A view may take more than others, and says so."""
+    return getattr(view, "largest_body", settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
 
 def _check_encoding(headers: Mapping[str, str], content_type: str) -> None:

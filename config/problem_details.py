@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import orjson
@@ -23,6 +22,7 @@ from config.problem_kinds import (
     ProblemKind,
     kind_of,
 )
+from foundation.field_problems import FieldProblem, locate
 from notifications.acceptance.shedding import Overloaded
 from notifications.acceptance.sms_rules import NumberLimited
 from tenants.answers import rate_headers
@@ -33,14 +33,6 @@ log = structlog.get_logger(__name__)
 
 # Their own words would say more than a stranger needs to know.
 _SILENT = {NOT_FOUND, UNAVAILABLE, INTERNAL, FORBIDDEN}
-
-
-@dataclass(frozen=True, slots=True)
-class FieldProblem:
-    """One thing wrong in the body: a JSON pointer to it, and what."""
-
-    pointer: str
-    detail: str
 
 
 @runtime_checkable
@@ -156,29 +148,10 @@ def _members(kind: ProblemKind, error: Exception) -> dict[str, object]:
 def _field_problems(error: Exception) -> Sequence[FieldProblem]:
     match error:
         case drf_errors.ValidationError():
-            return _flatten(error.detail, "")
+            return locate(error.detail)
         case NamesFields():
             return error.errors
     return ()
-
-
-def _flatten(detail: object, pointer: str) -> list[FieldProblem]:
-    match detail:
-        case dict():
-            members = [(_child(pointer, name), inner) for name, inner in detail.items()]
-        case list() if any(isinstance(item, dict) for item in detail):
-            members = [(f"{pointer}/{at}", item) for at, item in enumerate(detail)]
-        case list():
-            members = [(pointer, item) for item in detail]
-        case _:
-            return [FieldProblem(pointer, str(detail))]
-    return [found for at, inner in members for found in _flatten(inner, at)]
-
-
-def _child(pointer: str, name: object) -> str:
-    if name == "non_field_errors":
-        return pointer
-    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
 
 
 def describe(request: HttpRequest, slug: str) -> HttpResponse:

@@ -27,6 +27,8 @@ class PushToken:
 
     platform: Device.Platform
     value: str = field(repr=False)
+    # "" where the app did not say.
+    time_zone: str = ""
 
 
 def register_device(
@@ -91,6 +93,7 @@ def _keep(device: Device, token: PushToken) -> Device:
         row=device.id,
         plaintext=token.value.encode(),
     )
+    device.time_zone = token.time_zone
     device.last_seen_at = AppNow()
     device.save()
     device.refresh_from_db(fields=["created_at", "last_seen_at"])

@@ -28,6 +28,13 @@ class Recipient(models.Model):
     user_id = models.CharField(max_length=128)
     locale = models.CharField(max_length=35, blank=True, default="")
     time_zone = models.CharField(max_length=64, blank=True, default="")
+    country = models.CharField(
+        max_length=2,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Where they live, for example VN.",
+    )
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
     updated_at = models.DateTimeField(db_default=AppNow(), editable=False)
 
@@ -41,6 +48,10 @@ class Recipient(models.Model):
                 name="recipient_user_id_is_well_formed",
                 condition=Q(user_id__regex=USER_ID_PATTERN),
             ),
+            CheckConstraint(
+                name="recipient_country_is_one",
+                condition=Q(country__regex=r"^([A-Z]{2})?$"),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -48,13 +59,14 @@ class Recipient(models.Model):
 
 
 class Address(models.Model):
-    """An e-mail address or phone number; the lowest position is tried first."""
+    """An e-mail address or phone number; the lowest position is tried first.
+
+    Whether anything may be sent to it, the suppression list says.
+    """
 
     class Status(models.TextChoices):
         UNVERIFIED = "unverified"
         VERIFIED = "verified"
-        INVALID = "invalid"
-        SUPPRESSED = "suppressed"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     recipient = models.ForeignKey(
@@ -86,9 +98,7 @@ class Address(models.Model):
             ),
             CheckConstraint(
                 name="address_status_is_known",
-                condition=Q(
-                    status__in=["unverified", "verified", "invalid", "suppressed"]
-                ),
+                condition=Q(status__in=["unverified", "verified"]),
             ),
         ]
 
@@ -118,6 +128,13 @@ class Device(models.Model):
     platform = models.CharField(max_length=8, choices=Platform.choices)
     token = models.BinaryField(help_text="Sealed.")
     key = models.BinaryField(help_text="Keyed hash of platform and token.")
+    time_zone = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Where it was when it was last seen.",
+    )
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
     last_seen_at = models.DateTimeField(db_default=AppNow(), editable=False)
 

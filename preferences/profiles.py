@@ -22,21 +22,28 @@ def _load_statement(people: str) -> str:
     """Write the query for a source of (tenant_id, user_id).
 
     One row for each address of each person, in the order in which they are tried, and
-    one for a person without any. `invalid` and `suppressed` addresses are not sent to.
-    Channel 3 is push: its addresses are the devices. Quiet hours are in the zone that
-    they name, else the person's, else the tenant's.
+    one for a person without any. Channel 3 is push: its addresses are the devices. A
+    person is where their device was that was seen last, else in the zone of their
+    profile; quiet hours are in the zone that they name, else there, else the tenant's.
     """
     return f"""
-SELECT w.tenant_id, w.user_id, app_now(), r.locale, r.time_zone, p.version, p.opt_outs,
+SELECT w.tenant_id, w.user_id, app_now(), r.locale, z.time_zone, p.version, p.opt_outs,
        p.category_choices, p.snoozed_until,
        (p.quiet_hours ->> 'start')::time, (p.quiet_hours ->> 'end')::time,
        p.quiet_hours -> 'windows',
        CASE WHEN p.quiet_hours IS NOT NULL THEN coalesce(
-         p.quiet_hours ->> 'time_zone', nullif(r.time_zone, ''),
+         p.quiet_hours ->> 'time_zone', z.time_zone,
          (SELECT t.time_zone FROM tenant t WHERE t.id = w.tenant_id)) END,
        c.id, c.channel, c.platform, c.sealed, c.key, c.held
   FROM {people} AS w (tenant_id, user_id)
   LEFT JOIN recipient r ON r.tenant_id = w.tenant_id AND r.user_id = w.user_id
+  LEFT JOIN LATERAL (
+    SELECT coalesce(
+      (SELECT s.time_zone FROM device s
+        WHERE s.recipient_id = r.id AND s.time_zone <> ''
+        ORDER BY s.last_seen_at DESC LIMIT 1),
+      nullif(r.time_zone, '')) AS time_zone
+  ) z ON true
   LEFT JOIN notification_preferences p
          ON p.tenant_id = w.tenant_id AND p.user_id = w.user_id
   LEFT JOIN LATERAL (
@@ -46,7 +53,6 @@ SELECT w.tenant_id, w.user_id, app_now(), r.locale, r.time_zone, p.version, p.op
                AND s.key = a.key AND s.lifted_at IS NULL) AS held
       FROM address a
      WHERE a.recipient_id = r.id AND a.channel = ANY (%(channels)s::smallint[])
-       AND a.status IN ('unverified', 'verified')
      UNION ALL
     SELECT d.id, 3, d.platform, d.token, d.key, 0, NULL
       FROM device d

@@ -1,42 +1,61 @@
-"""Keep what a tenant tells us about a person and how to reach them."""
+"""People as a tenant tells us about them, and as the API shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
-from django.db import transaction
-
-from foundation.database_clock import AppNow
-from preferences.address_keys import address_key
+from preferences.held import Reason
 from preferences.models import Address, Recipient
+from preferences.suppression import find_suppressions
 from providers.channels import Channel
-from tenants.data_keys import seal, unseal
+from tenants.data_keys import unseal
 from tenants.models import Tenant
 
-ADDRESS_CHANNELS = (Channel.EMAIL, Channel.SMS)
+MOST_ADDRESSES = 10  # of a channel
 
 
 class UnknownRecipient(LookupError):
     """There is no such user."""
 
 
+class Standing(StrEnum):
+    """What is known of an address."""
+
+    UNVERIFIED = "unverified"
+    VERIFIED = "verified"
+    # Nothing arrives there; or nothing may be sent there, whatever it is.
+    INVALID = "invalid"
+    SUPPRESSED = "suppressed"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedAddress:
-    """An address as it was given, and as it is sent to."""
+    """An address as it was given, and as it is sent to.
 
+    `is_verified` is None where nobody says so: what was known stays.
+    """
+
+    channel: Channel
     typed: str = field(repr=False)
     normalised: str = field(repr=False)
+    is_verified: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipientDetails:
-    """All that a tenant says of a person; what it leaves out is not kept."""
+    """All that a tenant says of a person; what it leaves out is not kept.
+
+    Of a channel's addresses the first is sent to as long as nothing speaks against it.
+    """
 
     locale: str = ""
     time_zone: str = ""
-    addresses: Mapping[Channel, TypedAddress] = field(default_factory=dict)
+    country: str = ""
+    addresses: Sequence[TypedAddress] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +65,7 @@ class StoredAddress:
     channel: Channel
     typed: str = field(repr=False)
     normalised: str = field(repr=False)
-    status: str
+    standing: Standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +75,7 @@ class StoredRecipient:
     user_id: str
     locale: str | None
     time_zone: str | None
+    country: str | None
     addresses: tuple[StoredAddress, ...]
     created_at: datetime
     updated_at: datetime
@@ -76,44 +96,20 @@ class StoredRecipient:
         )
 
 
-def save_recipient(
-    *, tenant_id: int, user_id: str, details: RecipientDetails
-) -> tuple[StoredRecipient, bool]:
-    """Create or replace; return what is stored now and whether it is new.
-
-    An address that stays keeps its id and status. A new one gets a new id, so that
-    what was on its way to the old address does not follow.
-    """
-    with transaction.atomic():
-        # The row stays locked: two changes of one person come one after the other.
-        recipient, created = Recipient.objects.update_or_create(
-            tenant_id=tenant_id,
-            user_id=user_id,
-            defaults={
-                "locale": details.locale,
-                "time_zone": details.time_zone,
-                "updated_at": AppNow(),
-            },
-        )
-        for channel in ADDRESS_CHANNELS:
-            _replace_address(recipient, channel, details.addresses.get(channel))
-        return read_recipient(tenant_id=tenant_id, user_id=user_id), created
-
-
 def read_recipient(*, tenant_id: int, user_id: str) -> StoredRecipient:
     """Return a person with their addresses; raise UnknownRecipient."""
-    recipient = Recipient.objects.filter(tenant_id=tenant_id, user_id=user_id).first()
-    if recipient is None:
-        raise UnknownRecipient
-    addresses = recipient.addresses.order_by("channel", "position", "id")
-    return StoredRecipient(
-        user_id=recipient.user_id,
-        locale=recipient.locale or None,
-        time_zone=recipient.time_zone or None,
-        addresses=tuple(_open(tenant_id, address) for address in addresses),
-        created_at=recipient.created_at,
-        updated_at=recipient.updated_at,
-    )
+    people = Recipient.objects.filter(tenant_id=tenant_id, user_id=user_id)
+    for known in _read(tenant_id, people):
+        return known
+    raise UnknownRecipient
+
+
+def list_recipients(
+    *, tenant_id: int, after: str, limit: int
+) -> Sequence[StoredRecipient]:
+    """Return people by their ids, those behind `after`; three queries for a page."""
+    people = Recipient.objects.filter(tenant_id=tenant_id, user_id__gt=after)
+    return _read(tenant_id, people.order_by("user_id")[:limit])
 
 
 def phone_region(*, tenant_id: int) -> str | None:
@@ -122,48 +118,67 @@ def phone_region(*, tenant_id: int) -> str | None:
     return tenant.default_region or None
 
 
-def _replace_address(
-    recipient: Recipient, channel: Channel, wanted: TypedAddress | None
-) -> None:
-    stored = recipient.addresses.filter(channel=channel)
-    if wanted is None:
-        stored.delete()
-        return
-    tenant_id = recipient.tenant_id
-    key = address_key(tenant_id=tenant_id, channel=channel, value=wanted.normalised)
-    stored.exclude(key=key).delete()
-    address = stored.first() or Address(recipient=recipient, channel=channel, key=key)
-    address.typed = seal(
-        tenant_id=tenant_id,
-        table="address.typed",
-        row=address.id,
-        plaintext=wanted.typed.encode(),
+def open_address(tenant_id: int, address: Address) -> tuple[str, str]:
+    """Return an address as typed and as sent to."""
+    typed, normalised = (
+        unseal(
+            tenant_id=tenant_id,
+            table=f"address.{column}",
+            row=address.id,
+            sealed=bytes(getattr(address, column)),
+        ).decode()
+        for column in ("typed", "normalised")
     )
-    address.normalised = seal(
-        tenant_id=tenant_id,
-        table="address.normalised",
-        row=address.id,
-        plaintext=wanted.normalised.encode(),
-    )
-    address.save()
+    return typed, normalised
 
 
-def _open(tenant_id: int, address: Address) -> StoredAddress:
-    typed = unseal(
-        tenant_id=tenant_id,
-        table="address.typed",
-        row=address.id,
-        sealed=bytes(address.typed),
+def _read(tenant_id: int, people: Iterable[Recipient]) -> Sequence[StoredRecipient]:
+    people = list(people)
+    addresses = _addresses_of(tenant_id, people)
+    return [
+        StoredRecipient(
+            user_id=person.user_id,
+            locale=person.locale or None,
+            time_zone=person.time_zone or None,
+            country=person.country or None,
+            addresses=tuple(addresses.get(person.pk, ())),
+            created_at=person.created_at,
+            updated_at=person.updated_at,
+        )
+        for person in people
+    ]
+
+
+def _addresses_of(
+    tenant_id: int, people: Sequence[Recipient]
+) -> Mapping[int, Sequence[StoredAddress]]:
+    rows = list(
+        Address.objects.filter(recipient__in=[person.pk for person in people]).order_by(
+            "channel", "position", "id"
+        )
     )
-    normalised = unseal(
-        tenant_id=tenant_id,
-        table="address.normalised",
-        row=address.id,
-        sealed=bytes(address.normalised),
-    )
-    return StoredAddress(
-        channel=Channel(address.channel),
-        typed=typed.decode(),
-        normalised=normalised.decode(),
-        status=address.status,
-    )
+    held = find_suppressions({(tenant_id, row.channel, bytes(row.key)) for row in rows})
+    addresses = defaultdict(list)
+    for row in rows:
+        typed, normalised = open_address(tenant_id, row)
+        reasons = {
+            known.reason
+            for known in held.get((tenant_id, row.channel, bytes(row.key)), ())
+            if not known.category
+        }
+        addresses[row.recipient_id].append(
+            StoredAddress(
+                channel=Channel(row.channel),
+                typed=typed,
+                normalised=normalised,
+                standing=_standing(row, reasons),
+            )
+        )
+    return addresses
+
+
+def _standing(address: Address, held: Iterable[Reason]) -> Standing:
+    reasons = set(held)
+    if Reason.HARD_BOUNCE in reasons:
+        return Standing.INVALID
+    return Standing.SUPPRESSED if reasons else Standing(address.status)

@@ -1,10 +1,12 @@
-"""Language tags and time zones: one spelling each, or refused."""
+"""Language tags, time zones and countries: one spelling each, or refused."""
 
 from __future__ import annotations
 
 import re
 import zoneinfo
 from functools import cache
+
+import phonenumbers
 
 _LONGEST_TAG = 35
 # RFC 5646 without the grandfathered tags and the reserved long languages.
@@ -28,6 +30,10 @@ class UnknownTimeZone(ValueError):
     """The time zone is not an IANA name such as Asia/Ho_Chi_Minh."""
 
 
+class UnknownCountry(ValueError):
+    """The country is not one that has phone numbers, by its two letters."""
+
+
 def canonical_locale(text: str) -> str:
     """Return a BCP 47 tag in its usual case; raise UnusableLocale if it is none."""
     if len(text) > _LONGEST_TAG or not _LANGUAGE_TAG.fullmatch(text):
@@ -41,6 +47,14 @@ def check_time_zone(text: str) -> str:
     if text not in _time_zones():
         raise UnknownTimeZone
     return text
+
+
+def check_country(text: str) -> str:
+    """Return the ISO 3166-1 code in capitals; raise UnknownCountry."""
+    country = text.upper() if text.isascii() else ""
+    if country not in phonenumbers.SUPPORTED_REGIONS:
+        raise UnknownCountry
+    return country
 
 
 def _in_usual_case(subtags: list[str]) -> list[str]:

@@ -11,10 +11,12 @@ from preferences.views.choices import (
     PreferencesView,
 )
 from preferences.views.consents import ConsentsView
-from preferences.views.people import DevicesView, DeviceView, RecipientView
+from preferences.views.devices import DevicesView, DeviceView
+from preferences.views.people import RecipientsView, RecipientView
 from preferences.views.suppressions import SuppressionsView, SuppressionView
 
 urlpatterns = [
+    path("users", RecipientsView.as_view(), name="users"),
     path("users/<str:user_id>", RecipientView.as_view(), name="user"),
     path("users/<str:user_id>/devices", DevicesView.as_view(), name="devices"),
     path(

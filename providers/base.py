@@ -40,6 +40,8 @@ class Scope(StrEnum):
 
     MESSAGE = "message"
     RECIPIENT = "recipient"
+    # Nothing will ever arrive at it: no such mailbox, no mobile number.
+    ADDRESS = "address"
     TOKEN = "token"  # noqa: S105 -- a push token that is dead
     OPT_OUT = "opt_out"
     ACCOUNT = "account"
@@ -113,6 +115,7 @@ class Verdict(Enum):
     UNKNOWN = (Outcome.UNKNOWN, Scope.MESSAGE)
     BAD_MESSAGE = (Outcome.PERMANENT_ERROR, Scope.MESSAGE)
     BAD_RECIPIENT = (Outcome.REJECTED, Scope.RECIPIENT)
+    DEAD_ADDRESS = (Outcome.REJECTED, Scope.ADDRESS)
     DEAD_TOKEN = (Outcome.REJECTED, Scope.TOKEN)
     OPTED_OUT = (Outcome.REJECTED, Scope.OPT_OUT)
     # Credentials, sender, configuration: not this message's fault.
@@ -177,6 +180,8 @@ class Adapter(ABC):
     # hang up to there is transient. The account's TIMEOUT, after which the outcome
     # is unknown, has to be longer.
     seconds_before_body: float = 0.0
+    # Whether what it says of addresses is made up, and nothing to be remembered.
+    is_simulated: ClassVar[bool] = False
 
     @abstractmethod
     async def send(self, message: OutboundMessage) -> SendResult:

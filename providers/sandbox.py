@@ -42,6 +42,7 @@ class SandboxAdapter(Adapter):
     """
 
     channels = frozenset(Channel)
+    is_simulated = True
     # It remembers whatever is in its record.
     idempotency_window: ClassVar[timedelta | None] = timedelta.max
 

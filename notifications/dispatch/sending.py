@@ -27,6 +27,7 @@ from notifications.retry_policy import (
 )
 from notifications.statuses import DeliveryStatus
 from preferences.contact import UnusableAddress
+from preferences.dead_addresses import DeadAddress, is_dead
 from preferences.destinations import find_destination
 from providers.base import LocalAdapter, Outcome, Scope, SendResult, Verdict
 from providers.gateway import Gateway, Health
@@ -86,6 +87,23 @@ async def send(
         result=result,
         adapter=adapter if isinstance(adapter, LocalAdapter) else None,
         suspicion=_suspicion(outgoing) if result.is_pumping_block else None,
+        dead=_dead_address(work, result),
+    )
+
+
+def _dead_address(work: Work, result: SendResult) -> DeadAddress | None:
+    """Say which address is dead by its provider's word; a simulation's is none."""
+    begun, is_simulated = work.begun, work.adapter is None or work.adapter.is_simulated
+    if not is_dead(result.scope) or is_simulated or not begun.address_key:
+        return None
+    return DeadAddress(
+        tenant_id=begun.tenant_id,
+        notification_id=begun.notification_id,
+        delivery_id=begun.delivery_id,
+        channel=work.channel,
+        address_id=begun.address_id,
+        key=bytes(begun.address_key),
+        scope=result.scope,
     )
 
 

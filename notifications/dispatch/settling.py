@@ -24,6 +24,7 @@ from notifications.outbox import Lane
 from notifications.retry_policy import ACCOUNT_REFUSED, NextStep
 from notifications.statuses import FINISHED, DeliveryStatus
 from notifications.transitions import Arrow, Fence
+from preferences.dead_addresses import DeadAddress, note_dead
 from providers.account_faults import note_faulty, note_mended
 from providers.base import Found, LocalAdapter, Outcome, SendResult
 from providers.channels import Channel
@@ -68,6 +69,8 @@ class Settlement:
     adapter: LocalAdapter | None = field(default=None, repr=False)
     # Whom the provider takes for pumped.
     suspicion: Suspicion | None = None
+    # Which address nothing will arrive at any more.
+    dead: DeadAddress | None = None
 
     @property
     def lane(self) -> Lane:
@@ -103,6 +106,7 @@ def settle(cursor: Cursor, settlements: Sequence[Settlement]) -> None:
     )
     _learn_of_faults(cursor, settlements)
     note_pumping(cursor, [known.suspicion for known in settlements if known.suspicion])
+    note_dead(cursor, [known.dead for known in settlements if known.dead], actor=ACTOR)
     _observe(settlements, owned)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from preferences.contact import normalise_email, normalise_phone
 from preferences.devices import PushToken, register_device
 from preferences.models import Device
-from preferences.recipients import RecipientDetails, TypedAddress, save_recipient
+from preferences.recipients import RecipientDetails, TypedAddress
+from preferences.saving import save_recipients
 from providers.channels import Channel
 from templates.models import Template
 from templates.publishing import add_content, approve, create_version
@@ -187,25 +188,23 @@ def load_tenant() -> tuple[Tenant, bool]:
 
 
 def _save_user(tenant: Tenant, user: SampleUser) -> None:
-    save_recipient(
-        tenant_id=tenant.pk,
-        user_id=user.user_id,
-        details=RecipientDetails(
-            locale=user.locale,
-            time_zone=user.time_zone,
-            addresses={
-                Channel.EMAIL: TypedAddress(
-                    typed=user.email, normalised=normalise_email(user.email)
-                ),
-                Channel.SMS: TypedAddress(
-                    typed=user.phone,
-                    normalised=normalise_phone(
-                        user.phone, region=tenant.default_region
-                    ),
-                ),
-            },
-        ),
+    details = RecipientDetails(
+        locale=user.locale,
+        time_zone=user.time_zone,
+        addresses=[
+            TypedAddress(
+                channel=Channel.EMAIL,
+                typed=user.email,
+                normalised=normalise_email(user.email),
+            ),
+            TypedAddress(
+                channel=Channel.SMS,
+                typed=user.phone,
+                normalised=normalise_phone(user.phone, region=tenant.default_region),
+            ),
+        ],
     )
+    save_recipients(tenant_id=tenant.pk, people={user.user_id: details})
     register_device(
         tenant_id=tenant.pk,
         user_id=user.user_id,

@@ -7,13 +7,15 @@ from typing import Any
 
 from rest_framework import serializers
 
+from foundation.user_ids import MalformedUserId, check_user_id
 from preferences.contact import UnusableAddress, normalise_email, normalise_phone
 from preferences.quiet_windows import END_OF_DAY
-from preferences.recipients import TypedAddress
 from preferences.regional import (
+    UnknownCountry,
     UnknownTimeZone,
     UnusableLocale,
     canonical_locale,
+    check_country,
     check_time_zone,
 )
 from providers.channels import Channel
@@ -63,6 +65,29 @@ class TimeZoneField(TextField):
             self.fail("time_zone")
 
 
+class CountryField(TextField):
+    """A country by its two letters, in capitals."""
+
+    default_error_messages = {"country": "Not a country such as VN or US."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return check_country(super().to_internal_value(data))
+        except UnknownCountry:
+            self.fail("country")
+
+
+class UserIdField(TextField):
+    """The tenant's own id of a person."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return check_user_id(super().to_internal_value(data))
+        except MalformedUserId as malformed:
+            detail = str(MalformedUserId.__doc__)
+            raise serializers.ValidationError(detail) from malformed
+
+
 class ClockTimeField(TextField):
     """A time of day, HH:MM; 24:00 where the end of the day is one of them."""
 
@@ -79,23 +104,6 @@ class ClockTimeField(TextField):
         if not _CLOCK_TIME.fullmatch(text):
             self.fail("clock_time")
         return text
-
-
-class ContactField(TextField):
-    """An e-mail address or phone number, kept as typed beside its one spelling."""
-
-    def __init__(self, *, channel: Channel, **options: Any) -> None:
-        self.channel = channel
-        super().__init__(**options)
-
-    def to_internal_value(self, data: Any) -> Any:
-        typed = super().to_internal_value(data)
-        return TypedAddress(
-            typed=typed,
-            normalised=normalised(
-                typed, channel=self.channel, region=self.context["region"]
-            ),
-        )
 
 
 def normalised(

@@ -1,6 +1,9 @@
-"""/v1/users: people and their devices."""
+"""/v1/users: people, one and many."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
@@ -9,16 +12,24 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from foundation.ids import parse_public_id
-from foundation.user_ids import check_user_id
-from preferences.devices import list_devices, register_device, remove_device
-from preferences.recipients import phone_region, read_recipient, save_recipient
+from foundation.field_problems import FieldProblem, locate
+from foundation.keyset import BadCursor
+from foundation.user_ids import MalformedUserId, check_user_id
+from preferences.recipients import (
+    RecipientDetails,
+    list_recipients,
+    phone_region,
+    read_recipient,
+)
+from preferences.saving import Saved, save_recipients
 from preferences.serializers.people import (
-    DeviceBody,
-    DevicesBody,
-    DeviceSerializer,
+    ListedUserSerializer,
+    PageOfUsersQuery,
     RecipientBody,
+    RecipientsBody,
+    SavedUsersBody,
     UserSerializer,
+    UsersSerializer,
 )
 from tenants.answers import answer, answer_once
 from tenants.authentication import ApiKeyAuthentication, caller
@@ -55,70 +66,115 @@ class RecipientView(APIView):
         responses={200: RecipientBody, 201: RecipientBody},
     )
     def put(self, request: Request, user_id: str) -> Response:
-        tenant_id = caller(request).tenant_id
+        tenant_id, user_id = caller(request).tenant_id, check_user_id(user_id)
         serializer = UserSerializer(
             data=request.data, context={"region": phone_region(tenant_id=tenant_id)}
         )
         serializer.is_valid(raise_exception=True)
-        recipient, created = save_recipient(
-            tenant_id=tenant_id,
-            user_id=check_user_id(user_id),
-            details=serializer.details(),
+        saved = save_recipients(
+            tenant_id=tenant_id, people={user_id: serializer.details()}
         )
+        recipient = read_recipient(tenant_id=tenant_id, user_id=user_id)
+        created = saved[user_id] is Saved.CREATED
         code = status.HTTP_201_CREATED if created else status.HTTP_200_OK
         return Response(RecipientBody(recipient).data, status=code)
 
 
-class DevicesView(APIView):
-    """The devices that take a person's push messages."""
+class RecipientsView(APIView):
+    """Everybody."""
 
     authentication_classes = [ApiKeyAuthentication]
     permission_classes = [HasScope]
     required_scope = READ_AND_WRITE
-
-    @extend_schema(operation_id="list_devices", responses=DevicesBody)
-    def get(self, request: Request, user_id: str) -> Response:
-        devices = list_devices(
-            tenant_id=caller(request).tenant_id, user_id=check_user_id(user_id)
-        )
-        return Response(DevicesBody({"items": devices}).data)
+    largest_body = 1024 * 1024
 
     @extend_schema(
-        operation_id="register_device",
-        parameters=[IDEMPOTENCY_KEY],
-        request=DeviceSerializer,
-        responses={200: DeviceBody, 201: DeviceBody},
+        operation_id="list_users",
+        parameters=[PageOfUsersQuery],
+        responses=RecipientsBody,
     )
-    def post(self, request: Request, user_id: str) -> HttpResponse:
-        serializer = DeviceSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        owner, token = check_user_id(user_id), serializer.push_token()
-
-        def register() -> StoredResponse:
-            device, created = register_device(
-                tenant_id=caller(request).tenant_id,
-                user_id=owner,
-                token=token,
-                actor=caller(request).actor,
-            )
-            code = status.HTTP_201_CREATED if created else status.HTTP_200_OK
-            return answer(code, dict(DeviceBody(device).data), resource=device.id)
-
-        return answer_once(request, work=register, required=False)
-
-
-class DeviceView(APIView):
-    """One device."""
-
-    authentication_classes = [ApiKeyAuthentication]
-    permission_classes = [HasScope]
-    required_scope = READ_AND_WRITE
-
-    @extend_schema(operation_id="remove_device", responses={204: None})
-    def delete(self, request: Request, user_id: str, device_id: str) -> Response:
-        remove_device(
+    def get(self, request: Request) -> Response:
+        """List people by their ids, a page at a time."""
+        query = PageOfUsersQuery(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        limit = query.validated_data["limit"]
+        people = list_recipients(
             tenant_id=caller(request).tenant_id,
-            user_id=check_user_id(user_id),
-            device_id=parse_public_id("dev", device_id),
+            after=_position(query.validated_data.get("cursor")),
+            limit=limit + 1,
         )
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        page = people[:limit]
+        more = len(people) > limit
+        body = {"items": page, "next_cursor": page[-1].user_id if more else None}
+        return Response(RecipientsBody(body).data)
+
+    @extend_schema(
+        operation_id="save_users",
+        parameters=[IDEMPOTENCY_KEY],
+        request=UsersSerializer,
+        responses={200: SavedUsersBody},
+    )
+    def post(self, request: Request) -> HttpResponse:
+        """Create or replace up to a thousand people.
+
+        Each has a result of their own, in the order of the call: what is refused keeps
+        nobody else from being saved.
+        """
+        asked = UsersSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        users = asked.validated_data["users"]
+
+        def save() -> StoredResponse:
+            results = _save(users, tenant_id=caller(request).tenant_id)
+            return answer(status.HTTP_200_OK, {"results": results})
+
+        return answer_once(request, work=save, required=False)
+
+
+def _save(users: Sequence[object], *, tenant_id: int) -> list[dict[str, object]]:
+    context = {"region": phone_region(tenant_id=tenant_id)}
+    people: dict[str, RecipientDetails] = {}
+    results: list[dict[str, object]] = []
+    for index, user in enumerate(users):
+        at = f"/users/{index}"
+        name, details, problems = _read_user(user, at=at, context=context)
+        if name in people:
+            problems = [FieldProblem(f"{at}/user_id", "It is there already.")]
+        elif details is not None:
+            people[name] = details
+        results.append(
+            {
+                "user_id": name or None,
+                "outcome": "refused",
+                "errors": [
+                    {"pointer": each.pointer, "detail": each.detail}
+                    for each in problems
+                ],
+            }
+        )
+    saved = save_recipients(tenant_id=tenant_id, people=people) if people else {}
+    for result in results:
+        if not result["errors"]:
+            result["outcome"] = saved[str(result["user_id"])].value
+    return results
+
+
+def _read_user(
+    user: object, *, at: str, context: Mapping[str, Any]
+) -> tuple[str, RecipientDetails | None, list[FieldProblem]]:
+    """Return whom a list's item is about, as far as it can be told, what it says, and
+    what is wrong with it."""
+    given = user.get("user_id") if isinstance(user, dict) else None
+    name = given if isinstance(given, str) else ""
+    serializer = ListedUserSerializer(data=user, context=context)
+    if not serializer.is_valid():
+        return name, None, locate(serializer.errors, at)
+    return name, serializer.details(), []
+
+
+def _position(cursor: str | None) -> str:
+    """A page ends with a person, and is called by their id."""
+    try:
+        return check_user_id(cursor) if cursor else ""
+    except MalformedUserId as malformed:
+        raise BadCursor from malformed

@@ -13,6 +13,7 @@ TRANSIENT = Verdict.TRANSIENT
 BUSY_RECIPIENT = Verdict.BUSY_RECIPIENT
 BAD_MESSAGE = Verdict.BAD_MESSAGE
 BAD_RECIPIENT = Verdict.BAD_RECIPIENT
+DEAD_ADDRESS = Verdict.DEAD_ADDRESS
 ACCOUNT_FAULT = Verdict.ACCOUNT_FAULT
 
 # Whatever enhanced code comes with these, they are about our credentials: Postfix
@@ -36,14 +37,14 @@ REPLIES: Mapping[int, Verdict] = {
 # changes nothing about those.
 ENHANCED: Mapping[str, Verdict] = {
     "5.1.0": BAD_RECIPIENT,
-    "5.1.1": BAD_RECIPIENT,  # no such mailbox
+    "5.1.1": DEAD_ADDRESS,  # no such mailbox
     "5.1.2": BAD_RECIPIENT,  # no such domain
-    "5.1.3": BAD_RECIPIENT,  # syntax
+    "5.1.3": DEAD_ADDRESS,  # syntax
     "5.1.4": BAD_RECIPIENT,  # ambiguous
-    "5.1.6": BAD_RECIPIENT,  # moved
+    "5.1.6": DEAD_ADDRESS,  # moved
     "5.1.7": ACCOUNT_FAULT,  # our sender's syntax
     "5.1.8": ACCOUNT_FAULT,  # our sender's system
-    "5.1.10": BAD_RECIPIENT,  # the domain takes no mail
+    "5.1.10": DEAD_ADDRESS,  # the domain takes no mail
     "5.2.1": BAD_RECIPIENT,  # mailbox disabled
     "4.1": BUSY_RECIPIENT,
     "4.1.7": TRANSIENT,  # our sender
@@ -108,7 +109,7 @@ def classify_reply(
     """
     enhanced = _enhanced_code(reply, text)
     verdict = _verdict(reply, enhanced, text)
-    if before_recipient and verdict in (BAD_MESSAGE, BAD_RECIPIENT):
+    if before_recipient and verdict in (BAD_MESSAGE, BAD_RECIPIENT, DEAD_ADDRESS):
         verdict = ACCOUNT_FAULT
     greylisted = verdict in (TRANSIENT, BUSY_RECIPIENT) and (
         enhanced in _GREYLISTING_CODES or _GREYLISTING.search(text)

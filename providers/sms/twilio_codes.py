@@ -13,6 +13,7 @@ BUSY_RECIPIENT = Verdict.BUSY_RECIPIENT
 UNKNOWN = Verdict.UNKNOWN
 BAD_MESSAGE = Verdict.BAD_MESSAGE
 BAD_RECIPIENT = Verdict.BAD_RECIPIENT
+DEAD_ADDRESS = Verdict.DEAD_ADDRESS
 OPTED_OUT = Verdict.OPTED_OUT
 ACCOUNT_FAULT = Verdict.ACCOUNT_FAULT
 
@@ -33,13 +34,13 @@ CODES: Mapping[int, Verdict] = {
     20500: UNKNOWN,  # internal server error
     20503: UNKNOWN,  # unavailable: nothing says that it was not created
     21210: ACCOUNT_FAULT,  # From not verified
-    21211: BAD_RECIPIENT,  # invalid To
+    21211: DEAD_ADDRESS,  # invalid To
     21212: ACCOUNT_FAULT,  # invalid From
     21214: BAD_RECIPIENT,  # To cannot be reached
-    21217: BAD_RECIPIENT,  # does not appear to be a number
+    21217: DEAD_ADDRESS,  # does not appear to be a number
     21219: ACCOUNT_FAULT,  # trial account: To not verified
     21266: BAD_RECIPIENT,  # later: To is From
-    21268: BAD_RECIPIENT,  # seen: premium number
+    21268: DEAD_ADDRESS,  # seen: premium number
     21401: ACCOUNT_FAULT,  # invalid phone number (of ours)
     21407: ACCOUNT_FAULT,  # this type of number has no SMS
     21408: ACCOUNT_FAULT,  # region not enabled
@@ -55,7 +56,7 @@ CODES: Mapping[int, Verdict] = {
     21610: OPTED_OUT,  # the recipient answered STOP
     21611: RATE_LIMITED,  # the queue of this From is full
     21612: BAD_RECIPIENT,  # To not reachable from this From; see verdict_of
-    21614: BAD_RECIPIENT,  # not a mobile number
+    21614: DEAD_ADDRESS,  # not a mobile number
     21616: ACCOUNT_FAULT,  # From matches several numbers
     21617: BAD_MESSAGE,  # over 1600 characters
     21618: BAD_MESSAGE,  # body cannot be sent
@@ -67,7 +68,7 @@ CODES: Mapping[int, Verdict] = {
     21624: BAD_MESSAGE,  # invalid validity period
     21626: ACCOUNT_FAULT,  # invalid StatusCallbackEvent
     21627: BAD_MESSAGE,  # invalid max price
-    21635: BAD_RECIPIENT,  # seen: To is a landline
+    21635: DEAD_ADDRESS,  # seen: To is a landline
     21654: BAD_MESSAGE,  # ContentSid required
     21655: BAD_MESSAGE,  # ContentSid invalid
     21656: BAD_MESSAGE,  # ContentVariables invalid

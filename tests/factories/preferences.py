@@ -10,7 +10,8 @@ from factory.django import DjangoModelFactory
 from preferences.contact import normalise_email, normalise_phone
 from preferences.devices import PushToken, register_device
 from preferences.models import Device, NotificationPreferences, Recipient
-from preferences.recipients import RecipientDetails, TypedAddress, save_recipient
+from preferences.recipients import RecipientDetails, TypedAddress
+from preferences.saving import save_recipients
 from providers.channels import Channel
 from tests.factories.tenants import TenantFactory
 
@@ -25,30 +26,35 @@ class RecipientFactory(DjangoModelFactory[Recipient]):
     user_id = Sequence(lambda number: f"usr_{number}")
     locale = ""
     time_zone = ""
+    country = ""
     email: Any = LazyAttribute(lambda person: f"{person.user_id}@example.com")
+    more_emails: Any = ()
     phone = "+84912345678"
 
     @classmethod
     def _create(
         cls, model_class: type[Recipient], *args: Any, **fields: Any
     ) -> Recipient:
-        addresses = {}
-        if email := fields["email"]:
-            addresses[Channel.EMAIL] = TypedAddress(
-                typed=email, normalised=normalise_email(email)
+        addresses = [
+            TypedAddress(
+                channel=Channel.EMAIL, typed=email, normalised=normalise_email(email)
             )
+            for email in filter(None, [fields["email"], *fields["more_emails"]])
+        ]
         if phone := fields["phone"]:
-            addresses[Channel.SMS] = TypedAddress(
-                typed=phone, normalised=normalise_phone(phone, region=None)
+            spelling = normalise_phone(phone, region=None)
+            addresses.append(
+                TypedAddress(channel=Channel.SMS, typed=phone, normalised=spelling)
             )
-        person = {"tenant_id": fields["tenant"].pk, "user_id": fields["user_id"]}
         details = RecipientDetails(
             locale=fields["locale"],
             time_zone=fields["time_zone"],
+            country=fields["country"],
             addresses=addresses,
         )
-        save_recipient(**person, details=details)
-        return Recipient.objects.get(**person)
+        tenant_id, user_id = fields["tenant"].pk, fields["user_id"]
+        save_recipients(tenant_id=tenant_id, people={user_id: details})
+        return Recipient.objects.get(tenant_id=tenant_id, user_id=user_id)
 
 
 class DeviceFactory(DjangoModelFactory[Device]):
@@ -61,11 +67,14 @@ class DeviceFactory(DjangoModelFactory[Device]):
     user_id = Sequence(lambda number: f"usr_{number}")
     platform = Device.Platform.FCM
     token = Sequence(lambda number: f"token-{number}")
+    time_zone = ""
 
     @classmethod
     def _create(cls, model_class: type[Device], *args: Any, **fields: Any) -> Device:
         token = PushToken(
-            platform=Device.Platform(fields["platform"]), value=fields["token"]
+            platform=Device.Platform(fields["platform"]),
+            value=fields["token"],
+            time_zone=fields["time_zone"],
         )
         device, _ = register_device(
             tenant_id=fields["tenant"].pk,

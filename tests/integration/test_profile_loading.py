@@ -7,11 +7,10 @@ import pytest
 from django.db import connection
 
 from foundation.database_clock import database_now
-from preferences.models import Address, Recipient
+from preferences.models import Address, Device, Recipient
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
 from providers.channels import Channel
-from tenants.data_keys import seal
 from tests.factories.preferences import (
     DeviceFactory,
     NotificationPreferencesFactory,
@@ -94,45 +93,31 @@ def test_tenants_with_the_same_user_id_are_told_apart() -> None:
     assert not theirs_found.opt_outs
 
 
-@pytest.mark.parametrize("status", ["invalid", "suppressed"])
-def test_addresses_out_of_use_are_left_out(status: str) -> None:
-    person = RecipientFactory.create()
-    person.addresses.filter(channel=Channel.EMAIL).update(status=status)
+def test_a_person_is_where_the_device_was_that_was_seen_last() -> None:
+    person = RecipientFactory.create(time_zone="Europe/Berlin")
+    for token, zone in [("a", "America/New_York"), ("b", "Asia/Tokyo"), ("c", "")]:
+        DeviceFactory.create(
+            tenant=person.tenant, user_id=person.user_id, token=token, time_zone=zone
+        )
     key = (person.tenant_id, person.user_id)
 
-    assert set(load_profiles([key])[key].addresses) == {Channel.SMS}
+    assert load_profiles([key])[key].time_zone == "Asia/Tokyo"
+
+    Device.objects.exclude(time_zone="").delete()
+
+    assert load_profiles([key])[key].time_zone == "Europe/Berlin"
 
 
 def test_addresses_come_in_the_order_of_their_position() -> None:
-    person = RecipientFactory.create(phone=None)
-    first = person.addresses.get()
-    second = Address.objects.create(
-        recipient=person,
-        channel=Channel.EMAIL,
-        typed=first.typed,
-        normalised=first.normalised,
-        key=b"other",
-        status=Address.Status.INVALID,
-    )
+    person = RecipientFactory.create(phone=None, more_emails=["second@example.com"])
+    first, second = person.addresses.order_by("position")
     # The one that was added later is tried first.
-    Address.objects.filter(pk=first.pk).update(position=1)
-    Address.objects.filter(pk=second.pk).update(
-        status=Address.Status.VERIFIED, normalised=reseal(second)
-    )
+    Address.objects.filter(pk=first.pk).update(position=2)
     key = (person.tenant_id, person.user_id)
 
     known = load_profiles([key])[key].addresses[Channel.EMAIL]
 
     assert [address.id for address in known] == [second.id, first.id]
-
-
-def reseal(address: Address) -> bytes:
-    return seal(
-        tenant_id=address.recipient.tenant_id,
-        table="address.normalised",
-        row=address.id,
-        plaintext=b"second@example.com",
-    )
 
 
 def test_500_people_are_loaded_by_one_statement() -> None:

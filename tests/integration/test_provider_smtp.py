@@ -103,7 +103,7 @@ def test_refused_recipient_costs_no_connection(stub):
 
     refused, accepted = send(stub.url, *letters(2))
 
-    assert (refused.outcome, refused.scope) == Verdict.BAD_RECIPIENT.value
+    assert (refused.outcome, refused.scope) == Verdict.DEAD_ADDRESS.value
     assert accepted.outcome == "accepted"
     assert stub.connections == 1
 

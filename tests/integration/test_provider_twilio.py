@@ -135,7 +135,7 @@ def test_no_idempotency_is_claimed_and_nothing_repeated(stub):
     [
         (401, 20003, Verdict.ACCOUNT_FAULT),
         (404, 20404, Verdict.ACCOUNT_FAULT),
-        (400, 21211, Verdict.BAD_RECIPIENT),
+        (400, 21211, Verdict.DEAD_ADDRESS),
         (400, 21610, Verdict.OPTED_OUT),
         (400, 21617, Verdict.BAD_MESSAGE),
         (400, 21611, Verdict.RATE_LIMITED),

@@ -11,6 +11,8 @@ from tests.factories.tenants import TenantFactory, api_key, authorization
 
 pytestmark = pytest.mark.usefixtures("db")
 
+EMAIL = {"channel": "email", "value": "an@example.com"}
+
 
 @pytest.fixture
 def tenant() -> Tenant:
@@ -107,6 +109,9 @@ def test_what_a_put_leaves_out_is_forgotten(service: Client) -> None:
         ({"locale": ""}, "/locale"),
         ({"locale": 7}, "/locale"),
         ({"time_zone": "Mars/X"}, "/time_zone"),  # 27
+        ({"country": "Vietnam"}, "/country"),
+        ({"country": "ZZ"}, "/country"),
+        ({"country": ""}, "/country"),
         ({"email": "a@b.co, c@d.co"}, "/email"),  # 68
         ({"email": "a@b.co\r\nBcc: x@y.co"}, "/email"),  # 69
         ({"email": ["a@b.co"]}, "/email"),
@@ -125,6 +130,76 @@ def test_bad_input_names_the_field_and_stores_nothing(
     """Bad input 13, 14, 27, 54, 57, 68, 69."""
     assert pointers(put(service, body)) == [pointer]
     assert not Recipient.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("addresses", "pointer"),
+    [
+        ([{"channel": "push", "value": "x"}], "/addresses/0/channel"),
+        ([{"channel": "email"}], "/addresses/0/value"),
+        (
+            [EMAIL, {"channel": "email", "value": "AN@example.com"}],
+            "/addresses/1/value",
+        ),
+        ([EMAIL, {"channel": "sms", "value": "113"}], "/addresses/1/value"),
+        ([{**EMAIL, "verified": "yes"}], "/addresses/0/verified"),
+        ([{**EMAIL, "status": "verified"}], "/addresses/0/status"),
+        ("an@example.com", "/addresses"),
+        (["an@example.com"], "/addresses/0"),
+        (
+            [{"channel": "email", "value": f"{at}@b.co"} for at in range(11)],
+            "/addresses/10/value",
+        ),
+    ],
+)
+def test_a_bad_address_of_several_is_named_by_its_place(
+    service: Client, addresses: Any, pointer: str
+) -> None:
+    assert pointers(put(service, {"addresses": addresses})) == [pointer]
+    assert not Recipient.objects.exists()
+
+
+def test_one_address_and_several_are_not_given_at_once(service: Client) -> None:
+    both = {"email": "an@example.com", "phone": "2025550143", "addresses": [EMAIL]}
+
+    assert pointers(put(service, both)) == ["/email", "/phone"]
+
+
+def test_several_addresses_keep_their_order_and_what_is_known_of_them(
+    service: Client,
+) -> None:
+    home = {"channel": "email", "value": "an@home.example"}
+    work = {"channel": "email", "value": "an@work.example"}
+    phone = {"channel": "sms", "value": "2025550143", "verified": True}
+    put(service, {"addresses": [{**home, "verified": True}, work, phone]})
+    ids = dict(Address.objects.values_list("position", "id").filter(channel=1))
+
+    body = put(service, {"addresses": [work, phone, home]}).json()
+
+    assert (body["email"], body["phone"]) == ("an@work.example", "+12025550143")
+    assert [(each["value"], each["status"]) for each in body["addresses"]] == [
+        ("an@work.example", "unverified"),
+        ("an@home.example", "verified"),
+        ("+12025550143", "verified"),
+    ]
+    kept = dict(Address.objects.values_list("position", "id").filter(channel=1))
+    assert kept == {0: ids[1], 1: ids[0]}
+
+    body = put(service, {"addresses": [{**home, "verified": False}]}).json()
+
+    assert [(each["value"], each["status"]) for each in body["addresses"]] == [
+        ("an@home.example", "unverified")
+    ]
+
+
+def test_a_number_without_a_country_code_is_read_in_the_persons_country(
+    service: Client,
+) -> None:
+    body = put(service, {"country": "vn", "phone": "0912 345 678"}).json()
+
+    assert (body["country"], body["phone"]) == ("VN", "+84912345678")
+    assert put(service, {"phone": "202 555 0143"}).json()["phone"] == "+12025550143"
+    assert service.get("/v1/users/usr_120").json()["country"] is None
 
 
 def test_a_bare_number_is_refused_where_the_tenant_has_no_region() -> None:

@@ -24,6 +24,7 @@ USER = "usr_an"
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("post", "/v1/users/{user_id}/tokens"): {"audience": "inbox"},
     ("put", "/v1/users/{user_id}"): {"email": "mallory@example.com", "locale": "fr"},
+    ("post", "/v1/users"): {"users": [{"user_id": "usr_of_a_list"}]},
     ("post", "/v1/users/{user_id}/devices"): {
         "platform": "fcm",
         "token": "sample-device-of-usr_an",
@@ -151,6 +152,7 @@ def plain(answer: Any, ids: Mapping[str, str]) -> str:
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "moment", text)
     text = re.sub(r"(ntf|dlv|dev|msg|sup)_[0-9A-Z]{26}", r"\1", text)
     text = re.sub(r'"token":"[^"]+"', '"token"', text)
+    text = re.sub(r'"outcome":"(created|unchanged)"', '"outcome"', text)
     text = re.sub(r"/preferences/[\w-]+", "/preferences/token", text)
     return re.sub(r'"request_id":"\w+"', '"request_id"', text)
 

@@ -10,8 +10,9 @@ from django.test import RequestFactory
 from psycopg_pool import PoolTimeout
 from rest_framework.exceptions import ValidationError
 
-from config.problem_details import FieldProblem, handle_exception
+from config.problem_details import handle_exception
 from config.problem_kinds import INVALID, OTHER_PROBLEMS, PROBLEMS, UNAVAILABLE, kind_of
+from foundation.field_problems import FieldProblem
 
 
 def handled(error: Exception):
