@@ -264,6 +264,8 @@ _WAITS_FOR = {
     "account_busy": "provider",
     "breaker_open": "provider",
     "quiet_hours": "quiet_hours",
+    "tenant_quiet_hours": "quiet_hours",
+    "regional_hours": "quiet_hours",
     "snoozed": "snooze",
     order.REASON: "order",
     order.NEXT: "worker",

@@ -14,6 +14,15 @@ _PREFIX_DIGITS = 8
 _OTHER_DIGITS = 4
 
 
+def country_of(number: str) -> str:
+    """Return the country of an E.164 number; "" for none."""
+    try:
+        parsed = phonenumbers.parse(number)
+    except phonenumbers.NumberParseException:
+        return ""
+    return phonenumbers.region_code_for_number(parsed) or ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
     """A number's country, and its first digits: many numbers share them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from preferences.policy import (
@@ -11,6 +11,7 @@ from preferences.policy import (
     Case,
     Decision,
     Verdict,
+    at_address,
     consider,
     decide_addresses,
 )
@@ -92,10 +93,11 @@ def explain(*, tenant_id: int, user_id: str, question: Question) -> Explanation:
 def _explained(case: Case) -> ExplainedChannel:
     """Tell of the address that it would go to; of push devices, of the first."""
     address, decision = decide_addresses(case)[0]
-    held = () if address is None else address.held
+    if address is not None:
+        case = at_address(case, address)
     considered = [
         Considered(rule=rule, verdict=None if said is None else said.verdict)
-        for rule, said in consider(replace(case, held=held))
+        for rule, said in consider(case)
     ]
     if decision.rule == NO_ADDRESS:
         considered.append(Considered(rule=decision.rule, verdict=decision.verdict))

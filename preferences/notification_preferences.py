@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 
 from audit.events import AuditRecord, EventKind
 from audit.recorder import record_events
+from foundation.quiet_windows import StoredQuietHours
 from foundation.statements import Cursor, server_cursor
 from preferences.consent import (
     Change,
@@ -24,7 +25,6 @@ from preferences.consent import (
 )
 from preferences.models import NotificationPreferences
 from preferences.preconditions import Precondition, PreconditionFailed
-from preferences.quiet_windows import StoredQuietHours
 
 # Compare and set: of two writers who read one version, the second waits for the first
 # and then finds another version.

@@ -7,14 +7,21 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from foundation.quiet_hours import QuietHours, QuietWeek
+from foundation.sealing import SealBroken
+from preferences.destinations import country_of
 from preferences.held import Held
 from preferences.profile import KnownAddress, Profile
+from preferences.regional_rules import are_regional, find_rules
 from providers.channels import Channel
 from tenants.categories import Category, KnownCategory, Priority
 
 # The rules that are asked about from outside.
 NO_ADDRESS = "address_known"
 SUPPRESSION_LIST = "suppression_list"
+
+# So many windows' ends in a row are more than a week has.
+_MOST_ENDS = 64
 
 
 class Verdict(StrEnum):
@@ -73,7 +80,8 @@ class Decision:
 class Case:
     """One channel of one message to one person, at a moment.
 
-    `held` is what the suppression list says of the address that it would go to.
+    `held` is what the suppression list says of the address that it would go to,
+    `country` where that is, as far as the rules of a region are about such messages.
     """
 
     profile: Profile
@@ -82,6 +90,7 @@ class Case:
     priority: Priority
     at: datetime
     held: Sequence[Held] = ()
+    country: str = ""
 
 
 Rule = Callable[[Case], Decision | None]
@@ -124,13 +133,21 @@ def decide_addresses(case: Case) -> list[tuple[KnownAddress | None, Decision]]:
     if not known:
         return [(None, decide(case).without_address())]
     decided: list[tuple[KnownAddress | None, Decision]] = [
-        (address, decide(replace(case, held=address.held) if address.held else case))
-        for address in known
+        (address, decide(at_address(case, address))) for address in known
     ]
     if case.channel is Channel.PUSH:
         return decided
     passing = (each for each in decided if each[1].rule != SUPPRESSION_LIST)
     return [next(passing, decided[0])]
+
+
+def at_address(case: Case, address: KnownAddress) -> Case:
+    """Return the case of sending to one of the person's addresses."""
+    is_regional = are_regional(case.channel, case.category)
+    if not address.held and not is_regional:
+        return case
+    country = _country_of(address) if is_regional else ""
+    return replace(case, held=address.held, country=country)
 
 
 def consider(case: Case) -> Iterator[tuple[str, Decision | None]]:
@@ -185,23 +202,56 @@ def _snooze(case: Case) -> Decision | None:
     until = case.profile.snoozed_until
     if until is None or until <= case.at or _may_disturb(case):
         return None
-    quiet = case.profile.quiet_hours
-    end = quiet.until(until) if quiet is not None else None
-    return Decision(
-        verdict=Verdict.DEFER, reason="snoozed", rule="snooze", until=end or until
-    )
+    return _wait(case, until, reason="snoozed", rule="snooze")
 
 
 def _quiet_hours(case: Case) -> Decision | None:
-    quiet = case.profile.quiet_hours
+    return _wait_within(case, case.profile.quiet_hours, rule="quiet_hours")
+
+
+def _tenant_quiet_hours(case: Case) -> Decision | None:
+    quiet = case.profile.tenant_quiet_hours
+    return _wait_within(case, quiet, rule="tenant_quiet_hours")
+
+
+def _regional_hours(case: Case) -> Decision | None:
+    return _wait_within(case, _regional_week(case), rule="regional_hours")
+
+
+def _wait_within(
+    case: Case, quiet: QuietHours | QuietWeek | None, *, rule: str
+) -> Decision | None:
     if quiet is None or _may_disturb(case):
         return None
     until = quiet.until(case.at)
-    if until is None:
-        return None
-    return Decision(
-        verdict=Verdict.DEFER, reason="quiet_hours", rule="quiet_hours", until=until
+    return None if until is None else _wait(case, until, reason=rule, rule=rule)
+
+
+def _wait(case: Case, until: datetime, *, reason: str, rule: str) -> Decision:
+    """Wait for the first moment at which none of all the quiet hours has anything
+    against it: where one ends another may have begun."""
+    weeks = (
+        case.profile.quiet_hours,
+        case.profile.tenant_quiet_hours,
+        _regional_week(case),
     )
+    quiet = [week for week in weeks if week is not None]
+    # Together they may leave no minute open; what waits for ever expires.
+    for _ in range(_MOST_ENDS):
+        ends = [end for week in quiet if (end := week.until(until)) is not None]
+        if not ends:
+            break
+        until = max(ends)
+    return Decision(verdict=Verdict.DEFER, reason=reason, rule=rule, until=until)
+
+
+def _regional_week(case: Case) -> QuietWeek | None:
+    if not case.country:
+        return None
+    rules = find_rules(
+        country=case.country, channel=case.channel, category=case.category
+    )
+    return rules.quiet_week(case.profile.zone)
 
 
 # In this order: the law, the person, the tenant, and then the hour.
@@ -212,12 +262,21 @@ RULES: Mapping[str, Rule] = {
     "category_default": _category_default,
     "snooze": _snooze,
     "quiet_hours": _quiet_hours,
+    "tenant_quiet_hours": _tenant_quiet_hours,
+    "regional_hours": _regional_hours,
 }
 
 
 def _choice(case: Case) -> bool | None:
     chosen = case.profile.category_choices.get(case.category.name)
     return None if chosen is None else chosen.get(case.channel.key)
+
+
+def _country_of(address: KnownAddress) -> str:
+    try:
+        return country_of(address.value)
+    except SealBroken:
+        return ""  # it cannot be sent to either, which the claim says
 
 
 def _may_disturb(case: Case) -> bool:

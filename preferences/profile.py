@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from uuid import UUID
 
+from foundation.quiet_hours import QuietHours, QuietWeek
 from preferences.held import Held
-from preferences.quiet_hours import QuietHours, QuietWeek
 from providers.channels import Channel
 
 
@@ -51,5 +51,8 @@ class Profile:
     opt_outs: frozenset[str] = frozenset()
     category_choices: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     snoozed_until: datetime | None = None
+    # Where the person is, as far as anybody knows.
+    zone: tzinfo = field(default=UTC, compare=False)
     quiet_hours: QuietHours | QuietWeek | None = None
+    tenant_quiet_hours: QuietWeek | None = None
     preference_version: int = 0

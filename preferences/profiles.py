@@ -9,13 +9,14 @@ from typing import NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from foundation.quiet_hours import QuietHours, QuietWeek
+from foundation.quiet_windows import Window, week_of, window_of
 from foundation.statements import server_cursor
 from preferences.held import Held, Reason
 from preferences.profile import KnownAddress, Profile
-from preferences.quiet_hours import QuietHours, QuietWeek
-from preferences.quiet_windows import Window, window_of
 from providers.channels import Channel
 from tenants.data_keys import unseal
+from tenants.limits import Limits, limits_of_many
 
 
 def _load_statement(people: str) -> str:
@@ -101,6 +102,7 @@ def load_profiles(
 ) -> dict[tuple[int, str], Profile]:
     """Return a profile for every (tenant id, user id), an empty one where none is.
 
+    What tenants chose comes out of the process's memory, as of 5 s ago at most.
     Opening the addresses is most of the cost: name the channels that are needed.
     """
     wanted = list(dict.fromkeys(pairs))
@@ -117,11 +119,14 @@ def load_profiles(
         cursor.execute(statement, parameters)
         for row in map(_Row._make, cursor.fetchall()):
             rows[row.tenant_id, row.user_id].append(row)
-    return {pair: _profile(found) for pair, found in rows.items()}
+    limits = limits_of_many({tenant_id for tenant_id, _ in wanted})
+    return {pair: _profile(found, limits.get(pair[0])) for pair, found in rows.items()}
 
 
-def _profile(rows: list[_Row]) -> Profile:
+def _profile(rows: list[_Row], limits: Limits | None) -> Profile:
     first = rows[0]
+    zone = _zone(first.time_zone or (limits.time_zone if limits else "UTC"))
+    lines = limits.quiet_hours if limits else ""
     addresses: dict[Channel, tuple[KnownAddress, ...]] = {}
     for row in rows:
         if row.address_id is not None:
@@ -137,7 +142,9 @@ def _profile(rows: list[_Row]) -> Profile:
         opt_outs=frozenset(first.opt_outs or ()),
         category_choices=first.category_choices or {},
         snoozed_until=first.snoozed_until,
+        zone=zone,
         quiet_hours=_quiet_hours(first),
+        tenant_quiet_hours=week_of(lines, zone) if lines else None,
         preference_version=first.version or 0,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import IntEnum, StrEnum
 
 
@@ -39,6 +40,14 @@ class LegalClass(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cap:
+    """How many messages a person gets in a span of time."""
+
+    most: int
+    within: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCategory:
     """A category of a tenant, built-in or its own, as policy sees it."""
 
@@ -47,6 +56,7 @@ class KnownCategory:
     legal_class: LegalClass
     # Keys of the channels that are off for whoever has not chosen.
     off_by_default: frozenset[str] = frozenset()
+    cap: Cap | None = None
 
     @property
     def is_mandatory(self) -> bool:

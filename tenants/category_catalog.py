@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 
-from tenants.categories import Category, KnownCategory, LegalClass
+from tenants.categories import Cap, Category, KnownCategory, LegalClass
 from tenants.models import TenantCategory
 from tenants.process_cache import ProcessCache
 
@@ -51,7 +51,14 @@ def _read(tenant_ids: Collection[int]) -> dict[int, Categories]:
             base=Category(row.base),
             legal_class=LegalClass(row.legal_class),
             off_by_default=frozenset(row.off_by_default),
+            cap=_cap(row),
         )
     for tenant_id, known in found.items():
         _categories.put(tenant_id, known)
     return dict(found)
+
+
+def _cap(row: TenantCategory) -> Cap | None:
+    if row.most_messages is None or row.most_in_hours is None:
+        return None
+    return Cap(most=row.most_messages, within=timedelta(hours=row.most_in_hours))

@@ -41,6 +41,9 @@ class Limits:
     sms_countries: frozenset[str] | None
     # A day is the tenant's own.
     time_zone: str
+    default_region: str
+    # Lines, as foundation.quiet_windows reads them.
+    quiet_hours: str
     ordered_categories: frozenset[str]
 
 
@@ -70,7 +73,12 @@ def limits_of_many(tenant_ids: Collection[int]) -> dict[int, Limits]:
     found = {tenant_id: limits for tenant_id, limits in cached if limits is not None}
     if missing := set(tenant_ids) - found.keys():
         rows = Tenant.objects.filter(pk__in=missing).values(
-            "pk", "time_zone", "default_region", "ordered_categories", *LIMIT_FIELDS
+            "pk",
+            "time_zone",
+            "default_region",
+            "quiet_hours",
+            "ordered_categories",
+            *LIMIT_FIELDS,
         )
         for row in rows:
             found[row["pk"]] = _limits_in(row)
@@ -90,5 +98,7 @@ def _limits_in(row: Mapping[str, Any]) -> Limits:
         },
         sms_countries=None if countries == "*" else frozenset(countries.split()),
         time_zone=row["time_zone"],
+        default_region=row["default_region"],
+        quiet_hours=row["quiet_hours"],
         ordered_categories=frozenset(row["ordered_categories"]),
     )

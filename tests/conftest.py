@@ -27,7 +27,7 @@ pytest_plugins = ["tests.acme", "tests.kafka", "tests.own_valkey", "tests.sleepe
 PROCESS_CACHES: list[str] = [
     "tenants.process_cache.forget_everything",
     "notifications.dispatch.judging.retry_policy",
-    "notifications.acceptance.sms_rules._counts",
+    "notifications.acceptance.caps.counts",
     "notifications.acceptance.sms_rules._gathering",
 ]
 

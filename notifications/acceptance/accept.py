@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import psycopg
@@ -13,10 +13,10 @@ from django.db import OperationalError, transaction
 from foundation.failpoints import failpoint
 from foundation.statements import server_cursor
 from notifications import order
-from notifications.acceptance import sms_rules
+from notifications.acceptance import caps, sms_rules
 from notifications.acceptance.command import Command, build_command
 from notifications.acceptance.shedding import Overloaded, shed_late
-from notifications.acceptance.sms_rules import NumberLimited
+from notifications.acceptance.sms_rules import Judged, NumberLimited
 from notifications.acceptance.statement import ACCEPT
 from notifications.acceptance.storage import StorageFull, check_storage
 from notifications.acceptance.submission import (
@@ -37,6 +37,7 @@ from templates.catalog import (
     find_version,
 )
 from templates.variables import check_variables
+from tenants.categories import KnownCategory
 from tenants.category_catalog import find_category
 from tenants.daily_quotas import (
     DailyQuotaExceeded,
@@ -107,7 +108,7 @@ class _Prepared:
 
     command: Command
     messages: Mapping[str, int]
-    counted: Counted | None
+    counted: Sequence[Counted]
 
 
 def _prepare(caller: Caller, submission: Submission) -> _Prepared:
@@ -119,11 +120,9 @@ def _prepare(caller: Caller, submission: Submission) -> _Prepared:
         shed_late(priority, submission.channels)
     person = (caller.tenant_id, submission.user_id)
     profile = load_profiles([person], channels=submission.channels)[person]
+    category = find_category(tenant_id=caller.tenant_id, name=version.category)
     targets = choose_targets(
-        caller=caller,
-        submission=submission,
-        profile=profile,
-        category=find_category(tenant_id=caller.tenant_id, name=version.category),
+        caller=caller, submission=submission, profile=profile, category=category
     )
     judged = sms_rules.judge_texts(
         caller=caller,
@@ -132,6 +131,7 @@ def _prepare(caller: Caller, submission: Submission) -> _Prepared:
         profile=profile,
         targets=targets,
     )
+    judged = _within_cap(caller, submission, category, judged)
     command = build_command(
         caller=caller,
         submission=submission,
@@ -142,6 +142,21 @@ def _prepare(caller: Caller, submission: Submission) -> _Prepared:
     if judged.cost:
         messages[SMS_SPEND] = judged.cost
     return _Prepared(command=command, messages=messages, counted=judged.counted)
+
+
+def _within_cap(
+    caller: Caller, submission: Submission, category: KnownCategory, judged: Judged
+) -> Judged:
+    """Count it for the person too; what is too much for them goes nowhere."""
+    counted = caps.count_for_cap(
+        caller=caller, submission=submission, category=category, targets=judged.targets
+    )
+    if counted is None:
+        return judged
+    if counted.refused_by is None:
+        return replace(judged, counted=(*judged.counted, counted))
+    caps.take_back(judged.counted)
+    return Judged(targets=caps.capped(judged.targets))
 
 
 def _pin_version(caller: Caller, submission: Submission) -> PinnedVersion:
@@ -201,7 +216,7 @@ def _write_within_quota(caller: Caller, prepared: _Prepared) -> bool:
 
 def _take_nothing(shares: Sequence[Share], prepared: _Prepared) -> None:
     give_back(shares)
-    sms_rules.take_back(prepared.counted)
+    caps.take_back(prepared.counted)
 
 
 def _write(command: Command) -> bool:

@@ -12,6 +12,7 @@ from functools import cache
 from django.conf import settings
 
 from foundation.sealing import SealBroken
+from notifications.acceptance.caps import counts
 from notifications.acceptance.submission import (
     Caller,
     FieldError,
@@ -23,14 +24,16 @@ from preferences.contact import UnusableAddress
 from preferences.destinations import Destination, find_destination
 from preferences.policy import Decision, Verdict
 from preferences.profile import Profile
+from preferences.regional_rules import RegionalRules, find_rules
 from providers.channels import Channel
 from providers.sms_text import measure
 from templates.catalog import PinnedVersion
 from tenants.categories import Category
+from tenants.category_catalog import find_category
 from tenants.data_keys import blind_index
 from tenants.limits import limits_of
 from tenants.metrics import NUMBER_LIMITED
-from tenants.number_counts.counts import Counted, Counts, Rule
+from tenants.number_counts.counts import Counted, Rule
 from tenants.pumping_alarms import Gathering
 from tenants.sms_prices import segment_price
 
@@ -57,7 +60,7 @@ class Judged:
     cost (in millionths) not to be spent, where nothing is accepted."""
 
     targets: Sequence[Target]
-    counted: Counted | None = None
+    counted: Sequence[Counted] = ()
     cost: int = 0
 
 
@@ -90,21 +93,20 @@ def judge_texts(
     if destination is None:
         return Judged(targets=targets)
     category = version.base_category
-    counted = _count(caller.tenant_id, found, destination, category)
+    regional = find_rules(
+        country=destination.country,
+        channel=Channel.SMS,
+        category=find_category(tenant_id=caller.tenant_id, name=version.category),
+    )
+    counted = _count(caller.tenant_id, found, destination, category, regional)
     if counted is not None and (by := counted.refused_by) is not None:
         if category is not Category.MARKETING:
             raise NumberLimited(rule=by.name, wait_seconds=counted.wait_seconds)
         held = found.decision.instead(reason="number_limited", rule=by.name)
         return Judged(targets=_replaced(targets, found, held))
-    return Judged(
-        targets=targets, counted=counted, cost=_cost(version, destination.country)
-    )
-
-
-def take_back(counted: Counted | None) -> None:
-    """Let a message that was not accepted after all count for nothing."""
-    if counted is not None:
-        _counts().take_back(counted)
+    cost = _cost(version, destination.country, regional)
+    kept = () if counted is None else (counted,)
+    return Judged(targets=targets, counted=kept, cost=cost)
 
 
 def _text_in(submission: Submission, targets: Sequence[Target]) -> Target | None:
@@ -145,12 +147,16 @@ def _destination_of(
 
 
 def _count(
-    tenant_id: int, target: Target, destination: Destination, category: Category
+    tenant_id: int,
+    target: Target,
+    destination: Destination,
+    category: Category,
+    regional: RegionalRules,
 ) -> Counted | None:
-    rules = _rules(tenant_id, target.key, destination, category)
+    rules = _rules(tenant_id, target.key, destination, category, regional)
     if not rules:
         return None
-    counted = _counts().count(rules)
+    counted = counts().count(rules)
     if counted.refused_by is not None:
         NUMBER_LIMITED.labels(counted.refused_by.name).inc()
     if rules[-1].name == _PREFIX_RULE:
@@ -159,7 +165,11 @@ def _count(
 
 
 def _rules(
-    tenant_id: int, number_key: bytes, destination: Destination, category: Category
+    tenant_id: int,
+    number_key: bytes,
+    destination: Destination,
+    category: Category,
+    regional: RegionalRules,
 ) -> list[Rule]:
     """Return what applies; the rule on the prefix comes last.
 
@@ -172,8 +182,8 @@ def _rules(
             ("otps_in_ten_minutes", TEN_MINUTES, settings.SMS_OTPS_IN_TEN_MINUTES),
             ("otps_in_a_day", A_DAY, settings.SMS_OTPS_A_DAY),
         ]
-    elif category is Category.MARKETING and settings.SMS_MARKETING_A_DAY:
-        limits = [("marketing_in_a_day", A_DAY, settings.SMS_MARKETING_A_DAY)]
+    elif category is Category.MARKETING and (most := _most_advertisements(regional)):
+        limits = [("marketing_in_a_day", A_DAY, most)]
     rules = [
         Rule(
             name=name,
@@ -198,6 +208,12 @@ def _rules(
             )
         )
     return rules
+
+
+def _most_advertisements(regional: RegionalRules) -> int:
+    """Return the lower of the platform's limit and the law's; 0 is none."""
+    limits = (settings.SMS_MARKETING_A_DAY, regional.a_day)
+    return min((each for each in limits if each), default=0)
 
 
 def _most_of_a_prefix() -> int:
@@ -225,21 +241,14 @@ def _watch(tenant_id: int, destination: Destination, counted: Counted) -> None:
         )
 
 
-def _cost(version: PinnedVersion, country: str) -> int:
+def _cost(version: PinnedVersion, country: str, regional: RegionalRules) -> int:
     """Estimate by the longest of the template's texts, before anything is filled in."""
     texts = version.contents[Channel.SMS].values()
     return segment_price(country) * max(
-        measure(parts.get("text", "")).segments for parts in texts
+        measure(regional.labelled(parts.get("text", ""))).segments for parts in texts
     )
 
 
 @cache
 def _gathering() -> Gathering:
     return Gathering()
-
-
-@cache
-def _counts() -> Counts:
-    return Counts(
-        url=settings.REDIS_URL, expected_processes=settings.EXPECTED_WEB_PROCESSES
-    )

@@ -14,9 +14,11 @@ from notifications.acceptance.submission import (
 )
 from preferences.address_keys import address_key
 from preferences.contact import UnusableAddress, normalise_email, normalise_phone
+from preferences.destinations import country_of
 from preferences.held import Held
 from preferences.policy import Case, Decision, decide, decide_addresses
 from preferences.profile import Profile
+from preferences.regional_rules import are_regional
 from preferences.suppression import find_suppressions
 from providers.channels import Channel
 from tenants.categories import KnownCategory
@@ -62,7 +64,7 @@ def choose_targets(
             targets.append(
                 Target(
                     channel=channel,
-                    decision=decide(replace(case, held=address.held)),
+                    decision=decide(_at_given(case, address)),
                     key=address.key,
                     given=address.value,
                 )
@@ -70,6 +72,12 @@ def choose_targets(
         else:
             targets += _profile_targets(case)
     return targets
+
+
+def _at_given(case: Case, address: _Given) -> Case:
+    is_regional = are_regional(case.channel, case.category)
+    country = country_of(address.value) if is_regional else ""
+    return replace(case, held=address.held, country=country)
 
 
 def _profile_targets(case: Case) -> list[Target]:

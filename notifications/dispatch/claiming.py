@@ -7,7 +7,7 @@ the claim holds no lock for it and the call still follows within milliseconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -41,8 +41,9 @@ from notifications.transitions import (
 )
 from notifications.transport.base import Room, Transport
 from preferences.contact import UnusableAddress
-from preferences.destinations import find_destination
+from preferences.destinations import country_of, find_destination
 from preferences.links import WayOut, unsubscribe_url
+from preferences.regional_rules import are_regional, find_rules
 from providers.base import Finding, OutboundMessage
 from providers.channels import Channel
 from providers.gateway import Health
@@ -270,7 +271,7 @@ def _message(work: Work) -> OutboundMessage:
         priority=work.priority,
         category=begun.category,
         address=address,
-        parts=rendered.parts,
+        parts=_with_label(work, address, rendered.parts),
         locale=rendered.locale,
         attempt=begun.attempt_count + 1,
         expires_at=begun.expires_at,
@@ -278,6 +279,18 @@ def _message(work: Work) -> OutboundMessage:
         address_id=begun.address_id,
         unsubscribe_url=_way_out(work),
     )
+
+
+def _with_label(
+    work: Work, address: str, parts: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Let an advertisement begin with what the law of the number's country asks."""
+    if not are_regional(work.channel, work.category):
+        return parts
+    rules = find_rules(
+        country=country_of(address), channel=work.channel, category=work.category
+    )
+    return {**parts, "text": rules.labelled(parts["text"])}
 
 
 def _way_out(work: Work) -> str:

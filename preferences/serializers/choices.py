@@ -8,10 +8,10 @@ from typing import Any
 from rest_framework import serializers
 
 from foundation.database_clock import database_now
+from foundation.quiet_hours import DAYS, leaves_a_minute
+from foundation.quiet_windows import window_of
 from preferences.links import LONGEST_LIFE, SHORT_LIFE
 from preferences.notification_preferences import Choices
-from preferences.quiet_hours import DAYS, leaves_a_minute
-from preferences.quiet_windows import window_of
 from preferences.serializers.fields import (
     CHANNEL_KEYS,
     ClockTimeField,

@@ -7,9 +7,9 @@ from typing import Any
 
 from rest_framework import serializers
 
+from foundation.quiet_windows import END_OF_DAY
 from foundation.user_ids import MalformedUserId, check_user_id
 from preferences.contact import UnusableAddress, normalise_email, normalise_phone
-from preferences.quiet_windows import END_OF_DAY
 from preferences.regional import (
     UnknownCountry,
     UnknownTimeZone,

@@ -17,7 +17,13 @@ from tenants.admin.typed import ModelForm
 from tenants.limits import QUOTA_FIELDS
 from tenants.models import TenantCategory
 
-_CHANGEABLE = ("legal_class", "label", "off_by_default")
+_CHANGEABLE = (
+    "legal_class",
+    "label",
+    "off_by_default",
+    "most_messages",
+    "most_in_hours",
+)
 
 
 class CategoryForm(ModelForm):

@@ -12,6 +12,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
+from foundation.quiet_windows import UnreadableLines, read_lines
 from tenants.admin.acts import Act
 from tenants.admin.presenting import Table, label, moment, words
 from tenants.admin.scoping import TenantScopedAdmin
@@ -42,6 +43,7 @@ class TenantForm(ModelForm):
             "default_locale",
             "default_region",
             "time_zone",
+            "quiet_hours",
             *LIMIT_FIELDS,
             "ordered_categories",
         )
@@ -53,11 +55,21 @@ class TenantForm(ModelForm):
             raise forms.ValidationError("Name a time zone like Asia/Ho_Chi_Minh.")
         return name
 
+    def clean_quiet_hours(self) -> str:
+        """Refuse what nobody could read, and what would let nothing out."""
+        lines: str = self.cleaned_data["quiet_hours"]
+        try:
+            read_lines(lines)
+        except UnreadableLines as unreadable:
+            raise forms.ValidationError(str(unreadable)) from unreadable
+        return lines
+
 
 # What the trail tells of a change, by the kind of the event.
 _TOLD = {
     "tenant.limits_changed": LIMIT_FIELDS,
     "tenant.order_changed": ("ordered_categories",),
+    "tenant.quiet_hours_changed": ("quiet_hours",),
 }
 
 
@@ -83,11 +95,12 @@ class TenantAdmin(TenantScopedAdmin):
         who = ("slug", "name") if obj is None else ("slug", "name", "status")
         home = ("default_locale", "default_region", "time_zone")
         limits = ("Limits", {"fields": LIMIT_FIELDS})
+        quiet = ("Quiet hours", {"fields": ("quiet_hours",)})
         order = ("Strict order", {"fields": ("ordered_categories",)})
         return (
             (None, {"fields": who}),
             ("Where its people are", {"fields": home}),
-            *(() if obj is None else (limits, order)),
+            *(() if obj is None else (quiet, limits, order)),
         )
 
     def get_readonly_fields(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
-from django.core.validators import RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import CheckConstraint, Q, UniqueConstraint
 
@@ -66,6 +66,16 @@ class TenantCategory(models.Model):
         blank=True,
         help_text="Channels that are off for whoever has not chosen.",
     )
+    most_messages = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="How many of them a person gets in so many hours, on whatever"
+        " channel; the next ones are suppressed. Empty: no cap.",
+    )
+    most_in_hours = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)]
+    )
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
 
     class Meta:
@@ -102,6 +112,18 @@ class TenantCategory(models.Model):
                 name="tenant_category_mandatory_is_on",
                 condition=~Q(legal_class="mandatory") | Q(off_by_default=[]),
                 violation_error_message="What is mandatory is on.",
+            ),
+            CheckConstraint(
+                name="tenant_category_cap_is_whole",
+                condition=Q(most_messages=None, most_in_hours=None)
+                | Q(most_messages__isnull=False, most_in_hours__isnull=False)
+                & Q(most_messages__gte=1, most_in_hours__gte=1),
+                violation_error_message="A cap says how many and in how many hours.",
+            ),
+            CheckConstraint(
+                name="tenant_category_mandatory_has_no_cap",
+                condition=~Q(legal_class="mandatory") | Q(most_messages=None),
+                violation_error_message="What is mandatory has no cap.",
             ),
             CheckConstraint(
                 name="tenant_category_off_by_default_are_channels",

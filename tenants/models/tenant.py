@@ -41,6 +41,15 @@ class Tenant(models.Model):
         help_text="Country of phone numbers written without one, for example VN.",
     )
     time_zone = models.CharField(max_length=64, default="UTC")
+    quiet_hours = models.TextField(
+        max_length=1000,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="When its messages disturb nobody, by the clock where each person is:"
+        " one window a line, for example mon-fri 21:00-08:00, sat,sun 00:00-24:00 or"
+        " daily 22:00-07:00. What is mandatory and urgent alerts go out all the same.",
+    )
     requests_per_second = models.PositiveIntegerField(
         null=True,
         blank=True,

@@ -136,6 +136,40 @@ def test_a_tenant_without_a_cap_is_not_counted():
     assert [list(row) for row in table.rows] == [["not counted", "none"]]
 
 
+def test_quiet_hours_are_lines_of_the_form_and_told():
+    tenant, console = TenantFactory.create(), superuser_console()
+    lines = "mon-fri 21:00-08:00\r\nsat,sun 00:00-24:00"
+
+    console.post(page_of(tenant), **form(tenant, quiet_hours=lines))
+
+    tenant.refresh_from_db()
+    assert tenant.quiet_hours == lines
+    event = AuditEvent.objects.get(
+        kind="tenant.quiet_hours_changed", tenant_id=tenant.pk
+    )
+    assert event.detail == {"quiet_hours": lines, "quiet_hours_was": ""}
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("daily 22:00-07:00\nsundays", "Line 2: write days and hours"),
+        ("daily 00:00-24:00", "no minute"),
+    ],
+)
+def test_quiet_hours_that_are_none_are_refused_by_their_line(lines, told):
+    tenant = TenantFactory.create()
+
+    answer = superuser_console().post(
+        page_of(tenant), **form(tenant, quiet_hours=lines)
+    )
+
+    assert answer.status_code == 200
+    assert told in answer.content.decode()
+    tenant.refresh_from_db()
+    assert tenant.quiet_hours == ""
+
+
 @pytest.mark.parametrize("countries", ["vn", "VN,LA", "VNM", "* VN"])
 def test_countries_that_are_none_are_refused_in_the_form(countries):
     tenant = TenantFactory.create()

@@ -232,3 +232,37 @@ def test_a_form_that_fits_no_law_says_so(tenant: Tenant) -> None:
 
     assert "One-time passwords are mandatory" in page.content.decode()
     assert not TenantCategory.objects.filter(name="codes").exists()
+
+
+@pytest.mark.parametrize(
+    ("legal_class", "cap", "told"),
+    [
+        ("marketing", {"most_messages": 2}, "A cap says how many"),
+        ("marketing", {"most_in_hours": 24}, "A cap says how many"),
+        (
+            "marketing",
+            {"most_messages": 0, "most_in_hours": 1},
+            "greater than or equal",
+        ),
+        ("mandatory", {"most_messages": 2, "most_in_hours": 24}, "has no cap"),
+    ],
+)
+def test_a_cap_that_could_not_hold_is_refused_in_the_form(
+    tenant: Tenant, legal_class: str, cap: dict[str, int], told: str
+) -> None:
+    page = superuser_console().post(
+        "tenants/tenantcategory/add/",
+        tenant=tenant.pk,
+        name="tips",
+        base="marketing" if legal_class == "marketing" else "transactional",
+        legal_class=legal_class,
+        **cap,
+    )
+
+    assert told in page.content.decode()
+    assert not TenantCategory.objects.filter(name="tips").exists()
+
+
+def test_half_a_cap_is_none_in_the_database_either(tenant: Tenant) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        TenantCategoryFactory.create(tenant=tenant, most_messages=2)

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from redis import Redis
 
-from notifications.acceptance import sms_rules
+from notifications.acceptance import caps, sms_rules
 from notifications.management.sample import publish
 from tenants.models import Tenant
 from tests.acme import Api, deliveries, query, run_together
@@ -230,7 +230,7 @@ def test_an_email_asks_valkey_nothing(api, monkeypatch):
     def fail(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(sms_rules, "_counts", fail)
+    monkeypatch.setattr(sms_rules, "counts", fail)
     monkeypatch.setattr(sms_rules, "limits_of", fail)
 
     assert api.submit().status_code == 202
@@ -239,7 +239,7 @@ def test_an_email_asks_valkey_nothing(api, monkeypatch):
 def test_without_valkey_otps_go_on_to_the_process_s_share(api, settings, valkey):
     settings.REDIS_URL = url_of(valkey)
     settings.EXPECTED_WEB_PROCESSES = 2
-    sms_rules._counts.cache_clear()
+    caps.counts.cache_clear()
     kill(valkey)
 
     answers = [code(api, n) for n in range(6)]

@@ -6,9 +6,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from foundation.quiet_hours import QuietHours
+from foundation.quiet_windows import week_of
 from preferences.policy import Basis, Case, Decision, Verdict, decide
 from preferences.profile import Profile
-from preferences.quiet_hours import QuietHours
 from providers.channels import Channel
 from tenants.categories import (
     Category,
@@ -201,3 +202,64 @@ def test_a_decision_says_what_it_was_made_of() -> None:
     basis = decided(profile, Channel.EMAIL, TIPS).basis
 
     assert basis == Basis(preference_version=7, time_zone="Asia/Ho_Chi_Minh", at=NIGHT)
+
+
+VIETNAM = ZoneInfo("Asia/Ho_Chi_Minh")
+OFFICE = week_of("mon-fri 07:00-09:00\nsat,sun 00:00-24:00", VIETNAM)
+
+
+def waits_until(profile: Profile, **case: Any) -> tuple[str, datetime | None]:
+    decision = decide(
+        Case(
+            profile=profile,
+            channel=case.get("channel", Channel.SMS),
+            category=known_category(Category.MARKETING),
+            priority=Priority.LOW,
+            at=case.get("at", NIGHT),
+            country=case.get("country", ""),
+        )
+    )
+    return decision.rule, decision.until
+
+
+def test_a_tenants_hours_hold_what_a_persons_would() -> None:
+    profile = person(tenant_quiet_hours=OFFICE)
+    eight = MORNING  # by the clock in Vietnam, on a Thursday
+
+    assert waits_until(profile) == ("", None)
+    assert waits_until(profile, at=eight)[0] == "tenant_quiet_hours"
+    assert waits_until(profile, at=eight, channel=Channel.IN_APP) == ("", None)
+    alert = decided(profile, Channel.SMS, Category.TRANSACTIONAL, Priority.HIGH, eight)
+    assert alert == ALLOW
+
+
+def test_where_one_quiet_time_ends_in_another_it_waits_for_the_last() -> None:
+    """The answer's `until` is the moment at which it goes out."""
+    friday_night = datetime(2026, 8, 21, 17, 30, tzinfo=UTC)
+    monday_at_nine = datetime(2026, 8, 24, 2, tzinfo=UTC)
+    profile = person(quiet_hours=IN_VIETNAM, tenant_quiet_hours=OFFICE)
+
+    assert waits_until(profile, at=friday_night) == ("quiet_hours", monday_at_nine)
+    asleep = person(
+        snoozed_until=friday_night + timedelta(hours=1), tenant_quiet_hours=OFFICE
+    )
+    end_of_sunday = datetime(2026, 8, 23, 17, tzinfo=UTC)
+    assert waits_until(asleep, at=friday_night) == ("snooze", end_of_sunday)
+
+
+def test_hours_that_leave_no_minute_together_hold_and_do_not_hang() -> None:
+    days = QuietHours(start=time(8), end=time(22), zone=VIETNAM)
+    nights = week_of("daily 22:00-08:00", VIETNAM)
+    rule, until = waits_until(person(quiet_hours=days, tenant_quiet_hours=nights))
+
+    assert rule == "tenant_quiet_hours"
+    assert until is not None
+    assert until > NIGHT + timedelta(days=7)
+
+
+def test_advertisements_to_a_country_wait_for_the_hours_of_its_law() -> None:
+    seven = datetime(2026, 8, 20, 0, tzinfo=UTC)
+
+    assert waits_until(person(), country="VN") == ("regional_hours", seven)
+    assert waits_until(person(), country="US") == ("", None)
+    assert waits_until(person(), country="VN", channel=Channel.EMAIL) == ("", None)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from preferences.quiet_hours import DAYS, QuietHours, QuietWeek, leaves_a_minute
-from preferences.quiet_windows import window_of
+from foundation.quiet_hours import DAYS, QuietHours, QuietWeek, leaves_a_minute
+from foundation.quiet_windows import window_of
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 ZONES = sorted(zoneinfo.available_timezones() - {"localtime", "Factory"})
