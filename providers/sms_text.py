@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from wcwidth import iter_graphemes
+
 _BASIC = frozenset(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
     "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
@@ -43,8 +45,9 @@ class SmsText:
 def measure(text: str) -> SmsText:
     """Count a text; an empty one is one segment, as providers bill it.
 
-    Neither an escape and its character nor the two halves of one outside the BMP are
-    parted, so that a segment may stay a unit short.
+    Neither an escape and its character nor what a person sees as one character (a
+    letter and its marks, a family of emoji) is parted, so that a segment may stay a few
+    units short. That is how Twilio counts; tests/judges asks its calculator.
     """
     forcing = tuple(
         (at, character)
@@ -52,28 +55,36 @@ def measure(text: str) -> SmsText:
         if character not in _BASIC and character not in _EXTENDED
     )
     alphabet = Alphabet.UCS2 if forcing else Alphabet.GSM7
-    sizes = list(_sizes(text, alphabet))
+    units = _units(text, alphabet)
+    alone, each = _ROOM[alphabet]
     return SmsText(
         alphabet=alphabet,
-        units=sum(sizes),
-        segments=_segments(sizes, alphabet),
+        units=units,
+        segments=1 if units <= alone else _segments(text, alphabet, room=each),
         forcing=forcing,
     )
 
 
-def _sizes(text: str, alphabet: Alphabet) -> Iterator[int]:
+def _units(text: str, alphabet: Alphabet) -> int:
     if alphabet is Alphabet.GSM7:
-        return (1 + (character in _EXTENDED) for character in text)
-    return (1 + (character > "\uffff") for character in text)
+        return len(text) + sum(character in _EXTENDED for character in text)
+    return len(text) + sum(character > "\uffff" for character in text)
 
 
-def _segments(sizes: list[int], alphabet: Alphabet) -> int:
-    alone, each = _ROOM[alphabet]
-    if sum(sizes) <= alone:
-        return 1
+def _segments(text: str, alphabet: Alphabet, *, room: int) -> int:
     segments, used = 1, 0
-    for size in sizes:
-        if used + size > each:
+    for piece in text if alphabet is Alphabet.GSM7 else _seen(text):
+        size = _units(piece, alphabet)
+        if used + size > room:
             segments, used = segments + 1, 0
         used += size
     return segments
+
+
+def _seen(text: str) -> Iterator[str]:
+    """Yield what a person sees as one character; a line break is two."""
+    for piece in iter_graphemes(text):
+        if piece == "\r\n":
+            yield from piece
+        else:
+            yield piece

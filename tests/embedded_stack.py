@@ -18,9 +18,14 @@ import pytest
 from devstack.folders import throw_away_folder
 from devstack.kafka import running_kafka
 from devstack.stack import running_stack
+from tests.judges import NEEDS_NODE
 
 # Why a test is skipped that a mock broker cannot judge.
 NEEDS_KAFKA = "needs Apache Kafka"
+_NEEDS = {
+    NEEDS_KAFKA: "APACHE KAFKA AND DID NOT RUN: install a JDK 17 with Maven, or Docker",
+    NEEDS_NODE: "JUDGES OF OTHERS AND DID NOT RUN: install node and npm",
+}
 
 _running = ExitStack()
 
@@ -44,16 +49,13 @@ def pytest_load_initial_conftests() -> Generator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say loudly how much a mock broker left untested."""
+    """Say loudly what was left untested for want of another program."""
     skipped = terminalreporter.stats.get("skipped", [])
-    missed = [report for report in skipped if NEEDS_KAFKA in str(report.longrepr)]
-    if missed:
-        terminalreporter.write_line(
-            f"{len(missed)} TESTS NEED APACHE KAFKA AND DID NOT RUN: install a JDK 17"
-            " with Maven, or Docker",
-            red=True,
-            bold=True,
-        )
+    for reason, told in _NEEDS.items():
+        if missed := [each for each in skipped if reason in str(each.longrepr)]:
+            terminalreporter.write_line(
+                f"{len(missed)} TESTS NEED {told}", red=True, bold=True
+            )
 
 
 def pytest_unconfigure() -> None:
