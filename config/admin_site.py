@@ -110,6 +110,20 @@ PAGES = {
             "What templates are for, and what of it people can switch off",
         ),
     ],
+    "People": [
+        Page(
+            "Suppression list",
+            "block",
+            "preferences.Suppression",
+            "Addresses that nothing is sent to, and why",
+        ),
+        Page(
+            "Consents",
+            "fact_check",
+            "preferences.ConsentEvent",
+            "What a person agreed to and withdrew, when and where",
+        ),
+    ],
     "Tenancy": [
         Page("Tenants", "apartment", "tenants.Tenant", "Who uses the platform"),
         Page(

@@ -24,6 +24,7 @@ class Act(StrEnum):
     WRITE_TEMPLATES = "write_templates"
     APPROVE_TEMPLATES = "approve_templates"
     KEEP_CATEGORIES = "keep_categories"
+    KEEP_SUPPRESSIONS = "keep_suppressions"
     # No role has these: they are for superusers.
     KEEP_TENANTS = "keep_tenants"
     KEEP_STAFF = "keep_staff"
@@ -32,7 +33,9 @@ class Act(StrEnum):
 _R = StaffMembership.Role
 ACTS_OF_ROLE: dict[str, frozenset[Act]] = {
     _R.VIEWER: frozenset({Act.LOOK}),
-    _R.OPERATOR: frozenset({Act.LOOK, Act.REPLAY, Act.REVOKE_KEYS}),
+    _R.OPERATOR: frozenset(
+        {Act.LOOK, Act.REPLAY, Act.REVOKE_KEYS, Act.KEEP_SUPPRESSIONS}
+    ),
     _R.AUTHOR: frozenset({Act.LOOK, Act.WRITE_TEMPLATES}),
     _R.APPROVER: frozenset({Act.LOOK, Act.APPROVE_TEMPLATES}),
     _R.ADMINISTRATOR: frozenset(
@@ -42,6 +45,7 @@ ACTS_OF_ROLE: dict[str, frozenset[Act]] = {
             Act.ISSUE_KEYS,
             Act.REVOKE_KEYS,
             Act.KEEP_CATEGORIES,
+            Act.KEEP_SUPPRESSIONS,
         }
     ),
 }

@@ -59,6 +59,7 @@ def test_pages_are_grouped_by_job_and_shown_to_whom_they_are_open():
             "Sandbox",
         ],
         "Content": ["Templates", "Categories"],
+        "People": ["Suppression list", "Consents"],
         "Tenancy": ["Tenants", "Routes", "API keys", "Staff", "Accounts"],
         "Trail": ["Audit events"],
     }

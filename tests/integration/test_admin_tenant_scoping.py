@@ -13,6 +13,11 @@ from audit.models import AuditEvent
 from foundation.ids import public_id
 from notifications.models import DeadLetter, Delivery, Notification
 from notifications.statuses import DeliveryStatus
+from preferences.address_keys import address_key
+from preferences.consent import person_key_of
+from preferences.held import Held, Reason
+from preferences.models import ConsentEvent, Suppression
+from preferences.suppression import Entry, add_suppression
 from providers.channels import Channel
 from providers.models import SandboxMessage
 from templates.models import Template, TemplateContent, TemplateVersion
@@ -65,6 +70,24 @@ def rows_of(slug: str) -> Rows:
     route = ProviderRouteFactory.create(tenant=tenant, provider="sandbox")
     alarm = PumpingAlarm.objects.create(tenant=tenant, country="VN", prefix="8490123")
     category = TenantCategoryFactory.create(tenant=tenant)
+    entry = add_suppression(
+        Entry(
+            tenant_id=tenant.pk,
+            channel=Channel.EMAIL,
+            key=address_key(
+                tenant_id=tenant.pk, channel=Channel.EMAIL, value="an@example.com"
+            ),
+            held=Held(reason=Reason.COMPLAINT),
+            actor="staff:root",
+        )
+    )
+    consent = ConsentEvent.objects.create(
+        tenant_id=tenant.pk,
+        person_key=person_key_of(tenant.pk, "usr_an"),
+        category="marketing",
+        change="given",
+        source="api",
+    )
     return Rows(
         tenant,
         {
@@ -73,6 +96,8 @@ def rows_of(slug: str) -> Rows:
             "tenants/staffmembership": member.pk,
             "tenants/pumpingalarm": alarm.pk,
             "tenants/tenantcategory": category.pk,
+            "preferences/suppression": entry.pk,
+            "preferences/consentevent": consent.pk,
             "audit/auditevent": event.pk,
             "providers/providerroute": route.pk,
             "providers/sandboxmessage": message.pk,
@@ -92,6 +117,8 @@ PAGES = [
     "tenants/staffmembership",
     "tenants/pumpingalarm",
     "tenants/tenantcategory",
+    "preferences/suppression",
+    "preferences/consentevent",
     "audit/auditevent",
     "providers/providerroute",
     "providers/sandboxmessage",
@@ -110,6 +137,7 @@ READ_ONLY = [
     SandboxMessage,
     AuditEvent,
     PumpingAlarm,
+    ConsentEvent,
 ]
 
 
@@ -230,6 +258,7 @@ def test_choosing_another_tenant_in_the_url_shows_nothing_of_it(page):
         ("notifications/deadletter", "replay"),
         ("notifications/deadletter", "replay_even_if_maybe_sent"),
         ("tenants/apikey", "revoke"),
+        ("preferences/suppression", "lift"),
         ("templates/template", "new_version"),
         ("templates/templateversion", "approve"),
     ],
@@ -245,11 +274,16 @@ def test_actions_leave_another_tenants_rows_alone(page, action):
     assert not ApiKey.objects.filter(
         tenant=theirs.tenant, revoked_at__isnull=False
     ).exists()
+    assert not Suppression.objects.filter(
+        tenant=theirs.tenant, lifted_at__isnull=False
+    ).exists()
     versions = TemplateVersion.objects.filter(template__tenant=theirs.tenant)
     assert [version.status for version in versions] == ["draft"]
 
 
-@pytest.mark.parametrize("page", ["tenants/apikey", "templates/template"])
+@pytest.mark.parametrize(
+    "page", ["tenants/apikey", "templates/template", "preferences/suppression"]
+)
 def test_forms_offer_only_tenants_that_one_may_act_for(page):
     ours, theirs = rows_of("acme"), rows_of("globex")
     console = console_of(ours.tenant, *ALL_ROLES)
@@ -315,7 +349,11 @@ def test_nobody_may_add_change_or_delete_what_happened(model, who):
     assert list(model.objects.order_by("pk").values()) == before
 
 
+# Pages that show nothing until they are asked for something.
+ASKED_FOR = {"preferences/consentevent": {"q": "usr_an"}}
+
+
 def listed_on(console: Console, page: str, **query: str) -> list[Any]:
-    answer = console.get(f"{page}/", **query)
+    answer = console.get(f"{page}/", **(query or ASKED_FOR.get(page, {})))
     assert answer.status_code == 200
     return list(answer.context["cl"].result_list)
