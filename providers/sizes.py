@@ -24,6 +24,7 @@ class PushSize:
     is the code with which it would fail."""
 
     bytes: int | None
+    limit: int = LARGEST_PAYLOAD
     fault: str = ""
 
 
