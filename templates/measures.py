@@ -12,6 +12,7 @@ from providers.sizes import PushSize, letter_bytes, push_size
 from providers.sms_text import SmsText, measure
 from templates.links import fold
 from templates.rendering import Rendered
+from templates.transliteration import transliterate
 
 # Gmail cuts the HTML part there, by bytes, and with it the ways out at its end.
 GMAIL_CLIPS_AT = 102_000
@@ -25,6 +26,7 @@ class WarningCode(StrEnum):
     SUBJECT_LOOKS_EMPTY = "subject_looks_empty"
     HTML_CLIPPED = "html_clipped"
     MANY_SEGMENTS = "many_segments"
+    UNICODE_COSTS_MORE = "unicode_costs_more"
     PUSH_REFUSED = "push_refused"
 
 
@@ -92,15 +94,27 @@ def find_warnings(
             message=f"the HTML has {measures.email.html_bytes:,} bytes;"
             f" Gmail hides what comes after {GMAIL_CLIPS_AT:,}",
         )
-    if measures.sms and measures.sms.segments > MANY_SEGMENTS:
-        yield PreviewWarning(
-            code=WarningCode.MANY_SEGMENTS,
-            message=f"{measures.sms.segments} segments, and each is billed",
-        )
+    if measures.sms:
+        yield from _sms_warnings(rendered.parts["text"], measures.sms)
     if measures.push and measures.push.fault:
         yield PreviewWarning(
             code=WarningCode.PUSH_REFUSED,
             message=f"will not be sent: {measures.push.fault.replace('_', ' ')}",
+        )
+
+
+def _sms_warnings(text: str, sms: SmsText) -> Iterator[PreviewWarning]:
+    if sms.segments > MANY_SEGMENTS:
+        yield PreviewWarning(
+            code=WarningCode.MANY_SEGMENTS,
+            message=f"{sms.segments} segments, and each is billed",
+        )
+    fewer = measure(transliterate(text).text).segments
+    if fewer < sms.segments:
+        letters = " ".join(dict.fromkeys(letter for _, letter in sms.forcing))
+        yield PreviewWarning(
+            code=WarningCode.UNICODE_COSTS_MORE,
+            message=f"{sms.segments} segments, but {fewer} without {letters}",
         )
 
 

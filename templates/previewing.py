@@ -107,6 +107,20 @@ def preview_version(version: TemplateVersion, wish: Wish) -> PreviewedVersion:
     )
 
 
+def warnings_of(version: TemplateVersion) -> list[str]:
+    """Return what a version's messages would be warned of with its sample, each with
+    its place; nothing without one that fits."""
+    try:
+        previews = preview_version(version, Wish()).previews
+    except PreviewRefused:
+        return []
+    return [
+        f"{preview.channel.key}/{preview.asked_locale}: {warning.message}"
+        for preview in previews
+        for warning in preview.warnings
+    ]
+
+
 def _compilable(pinned: PinnedVersion) -> PinnedVersion:
     """Leave out what of a draft is no part of its channel, or no text."""
     return replace(
@@ -178,13 +192,15 @@ def _preview(
     asked_locale: str,
     variables: Mapping[str, Any],
 ) -> Preview:
+    tenant = limits_of(tenant_id=pinned.tenant_id)
     try:
         rendered = render(
             pinned,
             channel=channel,
             locale=asked_locale,
             variables=variables,
-            time_zone=limits_of(tenant_id=pinned.tenant_id).time_zone,
+            time_zone=tenant.time_zone,
+            transliterates_sms=tenant.transliterates_sms,
         )
     except RenderFailed as failed:
         problem = _problem(failed, pinned, channel, asked_locale)

@@ -114,6 +114,12 @@ class SmsBody(serializers.Serializer[Any]):
     )
 
 
+class ReplacementBody(serializers.Serializer[Any]):
+    position = serializers.IntegerField(help_text="Of the text as it was, from 0.")
+    character = serializers.CharField()
+    replacement = serializers.CharField(allow_blank=True)
+
+
 class PushBody(serializers.Serializer[Any]):
     bytes = serializers.IntegerField(
         allow_null=True, help_text="Of the payload, of 4096; null where there is none."
@@ -135,6 +141,12 @@ class PreviewBody(serializers.Serializer[Any]):
     )
     parts = serializers.DictField(
         child=serializers.CharField(), source="rendered.parts", default=dict
+    )
+    replacements = ReplacementBody(
+        source="rendered.replacements",
+        many=True,
+        default=list,
+        help_text="What transliteration changed in a text message.",
     )
     problem = ProblemBody(allow_null=True, help_text="Why there are no parts.")
     warnings = WarningBody(many=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+from unicodedata import name as unicode_name
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -37,8 +38,6 @@ _ALPHABETS = {
     Alphabet.GSM7: "basic alphabet",
     Alphabet.UCS2: "Unicode because of what is marked",
 }
-
-
 # How good the news of a version's status is.
 LABELS = {"draft": "info", "approved": "success"}
 
@@ -82,6 +81,7 @@ class Card:
     title: str
     facts: str
     runs: Sequence[tuple[str, bool]]
+    replaced: str = ""
 
 
 def preview_page(
@@ -125,6 +125,7 @@ def _card(preview: Preview) -> Card:
         title=_TITLES[preview.channel],
         facts=_facts(preview.measures),
         runs=list(_runs(preview)),
+        replaced=_replaced(preview),
     )
 
 
@@ -138,6 +139,23 @@ def _facts(measures: Measures) -> str:
         html = "" if email.html_bytes is None else f"HTML {email.html_bytes:,} bytes · "
         return f"{html}about {email.bytes:,} bytes in all"
     return ""
+
+
+def _replaced(preview: Preview) -> str:
+    """Say once of each character what was written for it."""
+    replacements = preview.rendered.replacements if preview.rendered else ()
+    pairs = dict.fromkeys((each.character, each.replacement) for each in replacements)
+    return " · ".join(
+        f"{_visible(character)} → {_visible(basic) or 'nothing'}"
+        for character, basic in pairs
+    )
+
+
+def _visible(text: str) -> str:
+    """Name a character that cannot be seen."""
+    if len(text) == 1 and (text.isspace() or not text.isprintable()):
+        return unicode_name(text, f"U+{ord(text):04X}").lower()
+    return text
 
 
 def _runs(preview: Preview) -> Iterator[tuple[str, bool]]:

@@ -18,6 +18,7 @@ from templates.approval import find_problems
 from templates.catalog import PinnedVersion, pin
 from templates.locales import MalformedLocale, canonical_locale
 from templates.models import TemplateVersion
+from templates.previewing import warnings_of
 from templates.publishing import (
     ApprovalRefused,
     NotADraft,
@@ -169,6 +170,8 @@ class TemplateVersionAdmin(TenantScopedAdmin):
                 self._say(request, version, "is not a draft", messages.WARNING)
             else:
                 self._say(request, version, "approved")
+                if warnings := "; ".join(warnings_of(version)):
+                    self._say(request, version, f"warns: {warnings}", messages.WARNING)
 
     @admin.action(description="Retire")
     def retire(self, request: HttpRequest, queryset: QuerySet[TemplateVersion]) -> None:

@@ -14,6 +14,7 @@ from tenants.models import Tenant
 from tests.factories.staff import Role, console_of
 from tests.factories.tenants import TenantFactory
 from tests.previews import approved, draft
+from tests.texts import limit
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -69,6 +70,19 @@ def test_another_locale_and_other_variables_are_shown_and_not_kept(tenant, versi
     version.refresh_from_db()
     assert version.sample == {"name": "Ann"}
     assert AuditEvent.objects.count() == before
+
+
+def test_what_transliteration_replaces_is_shown(tenant, version):
+    limit(tenant, transliterates_sms=True)
+
+    page = shown(
+        console_of(tenant, Role.VIEWER).post(
+            page_of(version), locale="vi", variables='{"name": "Bình Đặng"}'
+        )
+    )
+
+    assert "Chào Bình Dang, don hàng dang den." in page
+    assert "Replaced: Đ → D · ặ → a · đ → d · ơ → o · ế → e" in page
 
 
 @pytest.mark.parametrize(

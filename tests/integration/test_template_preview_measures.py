@@ -11,6 +11,7 @@ from tests.acme import Api
 from tests.factories.templates import PARTS, ApprovedVersionFactory, DraftFactory
 from tests.factories.tenants import TenantFactory, api_key, authorization
 from tests.previews import approved, ask, codes, only
+from tests.texts import limit
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -48,6 +49,40 @@ def test_what_forces_an_sms_into_unicode_is_shown_with_its_place(tenant, api):
         "segments": 2,
         "forcing": [{"position": 12, "character": "’"}],  # noqa: RUF001
     }
+
+
+def test_a_character_that_doubles_the_bill_is_told(tenant, api):
+    """O-SMS-1"""
+    approved(tenant, contents={Channel.SMS: {"en": {"text": FRENCH}}})
+
+    preview = only(ask(api, variables={"name": "Ann"}))
+
+    assert preview["warnings"] == [
+        {
+            "code": "unicode_costs_more",
+            "message": "2 segments, but 1 without ’",  # noqa: RUF001
+        }
+    ]
+
+
+def test_what_transliteration_replaces_is_shown_beside_what_is_sent(tenant, api):
+    """O-SMS-1: never silently."""
+    limit(tenant, transliterates_sms=True)
+    approved(tenant, contents={Channel.SMS: {"en": {"text": FRENCH}}})
+
+    preview = only(ask(api, variables={"name": "Ann"}))
+
+    assert preview["parts"]["text"] == FRENCH.replace("’", "'")  # noqa: RUF001
+    assert preview["sms"] == {
+        "alphabet": "gsm7",
+        "units": 86,
+        "segments": 1,
+        "forcing": [],
+    }
+    assert preview["replacements"] == [
+        {"position": 12, "character": "’", "replacement": "'"}  # noqa: RUF001
+    ]
+    assert codes(preview) == []
 
 
 def test_html_beyond_what_gmail_shows_is_told_by_its_bytes(tenant, api):
