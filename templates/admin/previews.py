@@ -154,7 +154,7 @@ def _replaced(preview: Preview) -> str:
 def _visible(text: str) -> str:
     """Name a character that cannot be seen."""
     if len(text) == 1 and (text.isspace() or not text.isprintable()):
-        return unicode_name(text, f"U+{ord(text):04X}").lower()
+        return unicode_name(text, "").lower() or f"U+{ord(text):04X}"
     return text
 
 

@@ -151,6 +151,25 @@ def test_a_subject_in_which_nothing_can_be_read_is_told(tenant, api, subject):
     assert codes(preview) == ["subject_looks_empty"]
 
 
+@pytest.mark.parametrize(
+    ("text", "where", "message"),
+    [
+        ("a" * 1_601, "sms/en/text", "comes out longer than it may be"),
+        ("{{ name }}", "sms/en", "comes out blank"),
+    ],
+)
+def test_a_text_message_that_cannot_be_sent_is_a_problem(
+    tenant, api, text, where, message
+):
+    """Bad inputs 49, 50."""
+    approved(tenant, contents={Channel.SMS: {"en": {"text": text}}})
+
+    preview = only(ask(api, variables={"name": " "}))
+
+    assert preview["problem"] == {"where": where, "message": message}
+    assert preview["sms"] is None
+
+
 def test_a_text_message_of_many_segments_is_told(tenant, api):
     contents = {Channel.SMS: {"en": {"text": "long " * 100 + "{{ name }}"}}}
     approved(tenant, contents=contents)
