@@ -43,6 +43,7 @@ class EventKind(StrEnum):
     TENANT_LIMITS_CHANGED = "tenant.limits_changed"
     TENANT_ORDER_CHANGED = "tenant.order_changed"
     TENANT_QUIET_HOURS_CHANGED = "tenant.quiet_hours_changed"
+    TENANT_ALPHABET_CHANGED = "tenant.alphabet_changed"
     CATEGORY_CREATED = "tenant.category_created"
     CATEGORY_CHANGED = "tenant.category_changed"
     API_KEY_ISSUED = "api_key.issued"

@@ -35,6 +35,8 @@ from preferences.preconditions import (
 )
 from preferences.recipients import UnknownRecipient
 from preferences.suppression import UnknownSuppression
+from templates.catalog import UnknownTemplate
+from templates.previewing import PreviewRefused
 from tenants.daily_quotas import DailyQuotaExceeded, SpendCapExceeded
 from tenants.failed_attempts import TooManyFailedAttempts
 from tenants.idempotency import (
@@ -169,6 +171,7 @@ PROBLEMS: dict[type[Exception], ProblemKind] = {
     UnknownSuppression: NOT_FOUND,
     UnknownMessage: NOT_FOUND,
     UnknownNotification: NOT_FOUND,
+    UnknownTemplate: NOT_FOUND,
     PreconditionMissing: ProblemKind("precondition-missing", "If-Match is needed", 428),
     MalformedPrecondition: ProblemKind(
         "precondition-malformed", "If-Match cannot be read", 400
@@ -177,6 +180,7 @@ PROBLEMS: dict[type[Exception], ProblemKind] = {
         "precondition-failed", "It has changed since you read it", 412
     ),
     InvalidSubmission: INVALID,
+    PreviewRefused: INVALID,
     UnboundedFilter: ProblemKind(
         "unbounded-filter", "The filter would search all of history", 422
     ),

@@ -15,6 +15,7 @@ urlpatterns = [
     path("v1/", include("tenants.urls")),
     path("v1/", include("preferences.urls")),
     path("v1/", include("inbox.urls")),
+    path("v1/", include("templates.urls")),
     path("v1/", include("providers.urls")),
     path("v1/", include("notifications.urls")),
     path("", include("inbox.urls_pages")),

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
+from django.db.models import QuerySet
 
 from providers.channels import Channel
 from templates.models import (
@@ -85,6 +86,25 @@ def known_version(
     return None if version_id is None else _versions.get(version_id)
 
 
+def find_any_version(
+    *, tenant_id: int, name: str, number: int | None
+) -> TemplateVersion:
+    """Return the version of that number in whatever status, or the latest approved one
+    for None.
+
+    Raises UnknownTemplate or UnknownTemplateVersion; asks the database each time.
+    """
+    versions = _versions_of(tenant_id, name).select_related("template")
+    version = (
+        versions.filter(status=TemplateVersion.Status.APPROVED)
+        if number is None
+        else versions.filter(number=number)
+    ).first()
+    if version is None:
+        raise _unknown(tenant_id, name)
+    return version
+
+
 def load_versions(ids: Collection[int]) -> dict[int, PinnedVersion]:
     """Return versions by id, retired ones too, in at most two queries.
 
@@ -140,21 +160,30 @@ def _hash(version: TemplateVersion, contents: Contents) -> bytes:
 
 
 def _look_up(*, tenant_id: int, name: str, number: int | None) -> int:
-    if not re.fullmatch(NAME_PATTERN, name):
-        raise UnknownTemplate(UnknownTemplate.__doc__)
-    versions = TemplateVersion.objects.filter(
-        template__tenant_id=tenant_id,
-        template__name=name,
-        status=TemplateVersion.Status.APPROVED,
+    versions = _versions_of(tenant_id, name).filter(
+        status=TemplateVersion.Status.APPROVED
     )
     if number is not None:
         versions = versions.filter(number=number)
-    version_id = versions.order_by("-number").values_list("id", flat=True).first()
-    if version_id is not None:
-        return version_id
+    version_id = versions.values_list("id", flat=True).first()
+    if version_id is None:
+        raise _unknown(tenant_id, name)
+    return version_id
+
+
+def _versions_of(tenant_id: int, name: str) -> QuerySet[TemplateVersion]:
+    """Return the versions of a template, the latest first."""
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise UnknownTemplate(UnknownTemplate.__doc__)
+    return TemplateVersion.objects.filter(
+        template__tenant_id=tenant_id, template__name=name
+    ).order_by("-number")
+
+
+def _unknown(tenant_id: int, name: str) -> UnknownTemplate | UnknownTemplateVersion:
     if Template.objects.filter(tenant_id=tenant_id, name=name).exists():
-        raise UnknownTemplateVersion(UnknownTemplateVersion.__doc__)
-    raise UnknownTemplate(UnknownTemplate.__doc__)
+        return UnknownTemplateVersion(UnknownTemplateVersion.__doc__)
+    return UnknownTemplate(UnknownTemplate.__doc__)
 
 
 def _read(ids: Collection[int]) -> Iterable[PinnedVersion]:

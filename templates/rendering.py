@@ -25,6 +25,7 @@ from templates.parts import CHANNEL_PARTS, Kind, Part
 from templates.plain_json import count_plain
 from templates.text_rules import texts_in
 from templates.tidying import Untidy, tidy
+from templates.transliteration import Replacement, Transliterated, transliterate
 from templates.variable_schema import defaults_of
 from tenants.process_cache import ProcessCache
 
@@ -83,10 +84,14 @@ class NullPrinted(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """The texts, all in one locale; optional parts that came out blank are left out."""
+    """The texts, all in one locale; optional parts that came out blank are left out.
+
+    `replacements` are what transliteration changed in a text message.
+    """
 
     locale: str
     parts: dict[str, str]
+    replacements: tuple[Replacement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +114,12 @@ def render(
     locale: str | None,
     variables: Mapping[str, Any],
     time_zone: str = "UTC",
+    transliterates_sms: bool = False,
 ) -> Rendered:
     """Render in the nearest locale that there is; raise RenderFailed.
 
-    Dates are written in the time zone, an IANA name.
+    Dates are written in the time zone, an IANA name. Text messages are written in the
+    basic alphabet where they are to be and can be (templates.transliteration).
 
     The variables must be what JSON gives, or NotPlain is raised: the engine would
     call methods of anything else, and let a `__html__` pass unescaped.
@@ -137,7 +144,12 @@ def render(
     if not channel_parts.is_complete(parts):
         raise RenderFailed(FailureReason.EMPTY)
     _refuse_joined_links(compiled, channel, parts, context)
-    return Rendered(locale=chosen, parts=parts)
+    if not transliterates_sms or channel is not Channel.SMS:
+        return Rendered(locale=chosen, parts=parts)
+    sms = _in_basic_alphabet(compiled, parts["text"], context)
+    return Rendered(
+        locale=chosen, parts={"text": sms.text}, replacements=sms.replacements
+    )
 
 
 def compile_part(engine: Environment, *, part: str, kind: Kind, text: str) -> str:
@@ -249,6 +261,20 @@ def _refuse_joined_links(
         text = parts.get(part, "")
         if has_joined_link(text, kind=kind, own=own, given=texts_in(context)):
             raise RenderFailed(FailureReason.JOINED_LINK, part=part)
+
+
+def _in_basic_alphabet(
+    compiled: _Compiled, text: str, context: Mapping[str, Any]
+) -> Transliterated:
+    """Transliterate, unless that makes a link (`ăn.cơm`) or too long a text."""
+    part, own = CHANNEL_PARTS[Channel.SMS].parts["text"], compiled.own_links["text"]
+    sms = transliterate(text)
+    if len(sms.text) > part.max_characters or (
+        sms.replacements
+        and has_joined_link(sms.text, kind=part.kind, own=own, given=texts_in(context))
+    ):
+        return Transliterated(text=text)
+    return sms
 
 
 def _reason(error: TemplateError) -> FailureReason:

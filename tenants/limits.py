@@ -45,6 +45,8 @@ class Limits:
     # Lines, as foundation.quiet_windows reads them.
     quiet_hours: str
     ordered_categories: frozenset[str]
+    # Whether its text messages are written in the basic alphabet where they can be.
+    transliterates_sms: bool
 
 
 _limits: ProcessCache[int, Limits] = ProcessCache(
@@ -78,6 +80,7 @@ def limits_of_many(tenant_ids: Collection[int]) -> dict[int, Limits]:
             "default_region",
             "quiet_hours",
             "ordered_categories",
+            "transliterates_sms",
             *LIMIT_FIELDS,
         )
         for row in rows:
@@ -101,4 +104,5 @@ def _limits_in(row: Mapping[str, Any]) -> Limits:
         default_region=row["default_region"],
         quiet_hours=row["quiet_hours"],
         ordered_categories=frozenset(row["ordered_categories"]),
+        transliterates_sms=row["transliterates_sms"],
     )

@@ -17,6 +17,7 @@ class Scope(StrEnum):
     INBOX_WRITE = "inbox:write"
     TOKENS_ISSUE = "tokens:issue"
     SANDBOX_READ = "sandbox:read"
+    TEMPLATES_READ = "templates:read"
 
 
 class Audience(StrEnum):

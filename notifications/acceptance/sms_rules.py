@@ -28,6 +28,7 @@ from preferences.regional_rules import RegionalRules, find_rules
 from providers.channels import Channel
 from providers.sms_text import measure
 from templates.catalog import PinnedVersion
+from templates.transliteration import transliterate
 from tenants.categories import Category
 from tenants.category_catalog import find_category
 from tenants.data_keys import blind_index
@@ -243,9 +244,12 @@ def _watch(tenant_id: int, destination: Destination, counted: Counted) -> None:
 
 def _cost(version: PinnedVersion, country: str, regional: RegionalRules) -> int:
     """Estimate by the longest of the template's texts, before anything is filled in."""
-    texts = version.contents[Channel.SMS].values()
+    by_locale = version.contents[Channel.SMS].values()
+    texts = [parts.get("text", "") for parts in by_locale]
+    if limits_of(tenant_id=version.tenant_id).transliterates_sms:
+        texts = [transliterate(text).text for text in texts]
     return segment_price(country) * max(
-        measure(regional.labelled(parts.get("text", ""))).segments for parts in texts
+        measure(regional.labelled(text)).segments for text in texts
     )
 
 

@@ -256,6 +256,7 @@ def _message(work: Work) -> OutboundMessage:
             locale=work.locale,
             variables=variables,
             time_zone=work.time_zone,
+            transliterates_sms=work.transliterates_sms,
         )
     except RenderFailed as failed:
         reason = f"render_{failed.reason}"

@@ -53,6 +53,7 @@ class Work:
     sealed_content: bytes | None
     # Where the tenant may send text messages; None is everywhere.
     sms_countries: frozenset[str] | None = None
+    transliterates_sms: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -234,6 +235,7 @@ def _work(
         time_zone=profile.time_zone or limits.time_zone,
         is_test=is_test,
         sms_countries=limits.sms_countries,
+        transliterates_sms=limits.transliterates_sms,
         profile=profile,
         version=version,
         category=find_category(tenant_id=begun.tenant_id, name=version.category),

@@ -20,22 +20,33 @@ _RESERVED_KEY = re.compile(r"from|message_type|(gcm|google).*", re.DOTALL)
 def write_message(message: OutboundMessage) -> dict[str, Any]:
     """Write a Message of projects.messages; raise UnsendableMessage."""
     delivery = public_id("dlv", message.delivery_id)
-    parts = message.parts
-    notification = {name: parts[name] for name in ("title", "body") if name in parts}
-    payload = {
-        "notification": notification,
-        "data": _data(parts, own={"delivery_id": delivery}),
-    }
-    # FCM counts keys and values. The JSON is a little more, which leaves APNs, whose
-    # limit is the same, room for its wrapping.
-    compact = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-    if len(compact.encode(errors="surrogatepass")) > LARGEST_PAYLOAD:
+    payload = write_payload(message.parts, delivery=delivery)
+    if payload_bytes(payload) > LARGEST_PAYLOAD:
         raise UnsendableMessage("payload_too_large")
     return {
         "token": message.address,
         **payload,
         **_platforms(delivery, expires_at=message.expires_at),
     }
+
+
+def write_payload(parts: Mapping[str, str], *, delivery: str) -> dict[str, Any]:
+    """Write what the limit is on; raise UnsendableMessage for data that is none."""
+    notification = {name: parts[name] for name in ("title", "body") if name in parts}
+    return {
+        "notification": notification,
+        "data": _data(parts, own={"delivery_id": delivery}),
+    }
+
+
+def payload_bytes(payload: Mapping[str, Any]) -> int:
+    """Count a payload as its JSON.
+
+    FCM counts keys and values. The JSON is a little more, which leaves APNs, whose
+    limit is the same, room for its wrapping.
+    """
+    compact = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    return len(compact.encode(errors="surrogatepass"))
 
 
 def _platforms(delivery: str, *, expires_at: datetime | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from providers.channels import Channel
-from templates.admin.versions import LABELS
+from templates.admin.previews import LABELS
 from templates.models import Template, TemplateVersion
 from templates.publishing import add_content, create_version
 from tenants.admin.acts import Act

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
 from django.utils.html import format_html
-from unfold.widgets import UnfoldAdminTextareaWidget
 
 from providers.channels import Channel
+from templates.admin.json_field import LaidOutJSONField
+from templates.admin.previews import LABELS, preview_page
 from templates.approval import find_problems
 from templates.catalog import PinnedVersion, pin
 from templates.locales import MalformedLocale, canonical_locale
 from templates.models import TemplateVersion
+from templates.previewing import warnings_of
 from templates.publishing import (
     ApprovalRefused,
     NotADraft,
@@ -30,20 +31,6 @@ from tenants.admin.acts import Act, actor_of
 from tenants.admin.presenting import Table, in_reading_order, label, link_to
 from tenants.admin.scoping import TenantScopedAdmin
 from tenants.admin.typed import ModelForm
-
-LABELS = {"draft": "info", "approved": "success"}
-
-
-class LaidOutJSONField(forms.JSONField):
-    """JSON for people to read and write."""
-
-    widget = UnfoldAdminTextareaWidget(attrs={"rows": 14, "style": "max-width: 42rem"})
-
-    def prepare_value(self, value: Any) -> Any:
-        """Lay it out, unless it is what somebody has just typed."""
-        if value is None or isinstance(value, str):
-            return value
-        return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 class VersionForm(ModelForm):
@@ -126,6 +113,22 @@ class TemplateVersionAdmin(TenantScopedAdmin):
             return "not yet"
         return f"by {obj.approved_by}, {obj.approved_at:%Y-%m-%d %H:%M} UTC"
 
+    def get_urls(self) -> list[Any]:
+        """Add the page on which the version's messages are seen."""
+        preview = path(
+            "<path:object_id>/preview/",
+            self.admin_site.admin_view(self.preview),
+            name="templates_templateversion_preview",
+        )
+        return [preview, *super().get_urls()]
+
+    def preview(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show a version of a tenant that somebody may look at."""
+        version = self.get_object(request, object_id)
+        if not isinstance(version, TemplateVersion):
+            raise Http404
+        return preview_page(self, request, version)
+
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
@@ -167,6 +170,8 @@ class TemplateVersionAdmin(TenantScopedAdmin):
                 self._say(request, version, "is not a draft", messages.WARNING)
             else:
                 self._say(request, version, "approved")
+                if warnings := "; ".join(warnings_of(version)):
+                    self._say(request, version, f"warns: {warnings}", messages.WARNING)
 
     @admin.action(description="Retire")
     def retire(self, request: HttpRequest, queryset: QuerySet[TemplateVersion]) -> None:

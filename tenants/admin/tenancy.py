@@ -45,6 +45,7 @@ class TenantForm(ModelForm):
             "time_zone",
             "quiet_hours",
             *LIMIT_FIELDS,
+            "transliterates_sms",
             "ordered_categories",
         )
 
@@ -70,6 +71,7 @@ _TOLD = {
     "tenant.limits_changed": LIMIT_FIELDS,
     "tenant.order_changed": ("ordered_categories",),
     "tenant.quiet_hours_changed": ("quiet_hours",),
+    "tenant.alphabet_changed": ("transliterates_sms",),
 }
 
 
@@ -96,11 +98,12 @@ class TenantAdmin(TenantScopedAdmin):
         home = ("default_locale", "default_region", "time_zone")
         limits = ("Limits", {"fields": LIMIT_FIELDS})
         quiet = ("Quiet hours", {"fields": ("quiet_hours",)})
+        texts = ("Text messages", {"fields": ("transliterates_sms",)})
         order = ("Strict order", {"fields": ("ordered_categories",)})
         return (
             (None, {"fields": who}),
             ("Where its people are", {"fields": home}),
-            *(() if obj is None else (quiet, limits, order)),
+            *(() if obj is None else (quiet, limits, texts, order)),
         )
 
     def get_readonly_fields(

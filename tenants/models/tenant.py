@@ -87,6 +87,15 @@ class Tenant(models.Model):
         " which the platform's prices are. Nothing is accepted beyond it, one-time"
         " passwords included. Empty: no cap; 0: nothing.",
     )
+    transliterates_sms = models.BooleanField(
+        "write text messages in the basic alphabet",
+        default=False,
+        db_default=False,
+        help_text="A segment then holds 160 characters and not 70. Letters lose their"
+        " marks (Đơn hàng is sent as Don hàng) and quotation marks are made straight,"
+        " but only where the whole message can be written so: one with an emoji stays"
+        " as it is. The preview of a template shows what is replaced.",
+    )
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
 
     class Meta:

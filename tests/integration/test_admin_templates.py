@@ -88,6 +88,23 @@ def test_an_approver_approves_and_the_trail_says_so(tenant, draft):
     assert event.actor == f"staff:{console.user.username}"
 
 
+def test_approving_warns_of_what_gmail_would_clip(tenant):
+    """O-EML-6"""
+    long = {"subject": "Hi", "html": "đ" * 60_000}
+    contents = {Channel.EMAIL: {"en": long}}
+    draft = DraftFactory.create(
+        template=TemplateFactory.create(tenant=tenant, name="digest"),
+        contents=contents,
+        sample={"name": "Ann"},
+    )
+
+    answer = console_of(tenant, Role.APPROVER).act(VERSIONS, "approve", draft.pk)
+
+    approved, warned = said(answer)
+    assert approved == "digest v1 approved."
+    assert "email/en: the HTML has 120,000 bytes" in warned
+
+
 def test_what_stands_against_approval_is_said_and_shown(tenant, draft):
     content_of(draft, Channel.EMAIL).delete()
     draft.contents.filter(channel=Channel.SMS).update(parts={"text": "{{ nobody }}"})

@@ -66,6 +66,20 @@ def test_the_order_of_a_category_is_chosen_by_form_and_told():
     assert not AuditEvent.objects.filter(kind="tenant.limits_changed").exists()
 
 
+def test_the_alphabet_of_text_messages_is_chosen_by_form_and_told():
+    tenant, console = TenantFactory.create(), superuser_console()
+
+    console.post(page_of(tenant), **form(tenant, transliterates_sms="on"))
+
+    tenant.refresh_from_db()
+    assert tenant.transliterates_sms
+    event = AuditEvent.objects.get(kind="tenant.alphabet_changed", tenant_id=tenant.pk)
+    assert event.detail == {
+        "transliterates_sms": True,
+        "transliterates_sms_was": False,
+    }
+
+
 def test_another_change_is_no_change_of_limits():
     tenant = TenantFactory.create()
 

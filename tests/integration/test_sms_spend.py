@@ -75,6 +75,22 @@ def test_long_texts_cost_by_the_segment_of_the_longest(api, acme, settings):
     assert statuses(answers) == [202, 202, 429]
 
 
+def test_transliterated_texts_cost_what_they_are_sent_for(api, acme, settings):
+    long = SampleTemplate(
+        name="long",
+        category=Category.TRANSACTIONAL,
+        variables={},
+        contents={Channel.SMS: {"en": {"text": "ă" * 160}}},
+    )
+    publish(acme, long)
+    cap(acme, settings, 1, "0.5")
+    limit(acme, transliterates_sms=True)
+
+    answers = [text(api, n, template={"name": "long"}, variables={}) for n in range(3)]
+
+    assert statuses(answers) == [202, 202, 429]
+
+
 def test_staff_are_warned_once_when_most_is_spent(api, acme, settings, caplog):
     cap(acme, settings, 1, "0.1")
 

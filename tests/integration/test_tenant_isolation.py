@@ -77,6 +77,7 @@ def home(api, acme, consume) -> Home:
             "notification_id": notification_id,
             "message_id": message["id"],
             "device_id": device["id"],
+            "name": "invoice_due",
         },
     )
 
@@ -88,6 +89,7 @@ def nobodys_ids() -> dict[str, str]:
         "notification_id": public_id("ntf", new_id()),
         "message_id": public_id("msg", new_id()),
         "device_id": public_id("dev", new_id()),
+        "name": "nobodys_template",
     }
 
 
