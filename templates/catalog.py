@@ -111,7 +111,7 @@ def pin(version: TemplateVersion, contents: Iterable[TemplateContent]) -> Pinned
     template = version.template
     by_channel: dict[Channel, dict[str, dict[str, str]]] = defaultdict(dict)
     for content in contents:
-        by_channel[Channel(content.channel)][content.locale] = content.parts
+        by_channel[Channel(content.channel)][content.locale] = content.sent_parts
     return PinnedVersion(
         id=version.id,
         tenant_id=template.tenant_id,

@@ -144,6 +144,11 @@ class TemplateContent(models.Model):
     channel = models.PositiveSmallIntegerField(choices=CHANNEL_CHOICES)
     locale = models.CharField(max_length=35)
     parts = models.JSONField(help_text="Text by part: subject, text, html, title, …")
+    compiled = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="The parts as they are sent, where they were written otherwise.",
+    )
 
     class Meta:
         db_table = "template_content"
@@ -155,7 +160,17 @@ class TemplateContent(models.Model):
                 name="template_content_parts_are_an_object",
                 condition=_is_object("parts"),
             ),
+            CheckConstraint(
+                name="template_content_compiled_is_an_object",
+                condition=_is_object("compiled"),
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.get_channel_display()} {self.locale}"
+
+    @property
+    def sent_parts(self) -> dict[str, str]:
+        """Return the parts that messages are made of."""
+        parts: dict[str, str] = self.parts if self.compiled is None else self.compiled
+        return parts

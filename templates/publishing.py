@@ -80,6 +80,7 @@ def approve(*, version: TemplateVersion, actor: str) -> TemplateVersion:
         contents = list(draft.contents.order_by("channel", "locale"))
         if problems := find_problems(draft, contents):
             raise ApprovalRefused(problems)
+        TemplateContent.objects.bulk_update(contents, ["compiled"])
         content_hash = pin(draft, contents).content_hash
         TemplateVersion.objects.filter(pk=draft.pk).update(
             status=Status.APPROVED,

@@ -199,7 +199,9 @@ class TemplateVersionAdmin(TenantScopedAdmin):
 def _previews(version: TemplateVersion) -> list[dict[str, object]]:
     """Show the contents with the sample, or as they were written."""
     contents = list(version.contents.order_by("channel", "locale"))
-    sample = None if find_problems(version, contents) else version.sample
+    is_draft = version.status == TemplateVersion.Status.DRAFT
+    broken = is_draft and find_problems(version, contents)
+    sample = None if broken else version.sample
     pinned = pin(version, contents)
     return [
         {
@@ -207,7 +209,7 @@ def _previews(version: TemplateVersion) -> list[dict[str, object]]:
             "title": f"{content.get_channel_display()}, {content.locale}",
             "parts": in_reading_order(
                 _render(pinned, content.channel, content.locale, sample)
-                or content.parts
+                or content.sent_parts
             ),
         }
         for content in contents

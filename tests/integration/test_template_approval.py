@@ -149,8 +149,8 @@ def test_incomplete_locale_and_wrong_parts_are_refused() -> None:
     }
 
     assert problems(contents=contents) == {
-        "email/fr: needs subject, html or text",
-        "email/vi: needs subject, html or text",
+        "email/fr: needs subject, html or mjml or text",
+        "email/vi: needs subject, html or mjml or text",
         "email/vi/html: must be a text, not blank",
         "sms/en/subject: no part of this channel",
     }
