@@ -30,6 +30,8 @@ class EventKind(StrEnum):
     DELIVERY_ATTEMPT_LOST = "delivery.attempt_lost"
     # An answer that came after another worker had taken the delivery over.
     DELIVERY_LATE_ANSWER = "delivery.late_answer"
+    TEMPLATE_SUBMITTED = "template.submitted"
+    TEMPLATE_SENT_BACK = "template.sent_back"
     TEMPLATE_APPROVED = "template.approved"
     TEMPLATE_RETIRED = "template.retired"
     DEVICE_MOVED = "device.moved"
@@ -42,6 +44,7 @@ class EventKind(StrEnum):
     TENANT_CREATED = "tenant.created"
     TENANT_LIMITS_CHANGED = "tenant.limits_changed"
     TENANT_ORDER_CHANGED = "tenant.order_changed"
+    TENANT_REVIEW_CHANGED = "tenant.review_changed"
     CATEGORY_CREATED = "tenant.category_created"
     CATEGORY_CHANGED = "tenant.category_changed"
     API_KEY_ISSUED = "api_key.issued"

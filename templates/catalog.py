@@ -159,8 +159,7 @@ def _look_up(*, tenant_id: int, name: str, number: int | None) -> int:
 
 def _read(ids: Collection[int]) -> Iterable[PinnedVersion]:
     versions = (
-        TemplateVersion.objects.filter(id__in=ids)
-        .exclude(status=TemplateVersion.Status.DRAFT)
+        TemplateVersion.objects.filter(id__in=ids, content_hash__isnull=False)
         .select_related("template")
         .order_by("id")
     )

@@ -16,7 +16,7 @@ from providers.channels import Channel
 from templates.admin.versions import LABELS
 from templates.models import Template, TemplateVersion
 from templates.publishing import add_content, create_version
-from tenants.admin.acts import Act
+from tenants.admin.acts import Act, actor_of
 from tenants.admin.presenting import Table, label, link_to, moment
 from tenants.admin.scoping import TenantFilter, TenantScopedAdmin
 from tenants.admin.typed import ModelForm
@@ -82,9 +82,10 @@ class TemplateAdmin(TenantScopedAdmin):
         return () if obj is None else ("tenant", "name", "category")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
-        version = TemplateVersion.Status
-        newest = Max("versions__number", filter=Q(versions__status=version.APPROVED))
-        draft = Max("versions__number", filter=Q(versions__status=version.DRAFT))
+        approved = Q(versions__status=TemplateVersion.Status.APPROVED)
+        newest = Max("versions__number", filter=approved)
+        unapproved = Q(versions__content_hash__isnull=True)
+        draft = Max("versions__number", filter=unapproved)
         rows: QuerySet[Model] = (
             super().get_queryset(request).annotate(newest=newest, draft=draft)
         )
@@ -96,9 +97,9 @@ class TemplateAdmin(TenantScopedAdmin):
         number = vars(obj)["newest"]
         return f"version {number}" if number else "-"
 
-    @admin.display(description="draft")
+    @admin.display(description="being written or reviewed")
     def drafts(self, obj: Template) -> str:
-        """Name the newest draft."""
+        """Name the newest version that is not approved yet."""
         number = vars(obj)["draft"]
         return f"version {number}" if number else "-"
 
@@ -131,22 +132,23 @@ class TemplateAdmin(TenantScopedAdmin):
         if len(chosen) != 1:
             self.message_user(request, "Choose one template to start a version of.")
             return None
-        draft = _draft_of(chosen[0])
+        draft = _draft_of(chosen[0], actor=actor_of(request.user))
         return HttpResponseRedirect(
             reverse("admin:templates_templateversion_change", args=(draft.pk,))
         )
 
 
-def _draft_of(template: Template) -> TemplateVersion:
+def _draft_of(template: Template, *, actor: str) -> TemplateVersion:
     newest = template.versions.order_by("-number").first()
     if newest is None:
-        return create_version(template=template, schema=_EMPTY_SCHEMA)
+        return create_version(template=template, schema=_EMPTY_SCHEMA, actor=actor)
     with transaction.atomic():
         draft = create_version(
             template=template,
             schema=newest.schema,
             sample=newest.sample,
             default_locale=newest.default_locale,
+            actor=actor,
         )
         for content in newest.contents.order_by("channel", "locale"):
             add_content(
@@ -154,5 +156,6 @@ def _draft_of(template: Template) -> TemplateVersion:
                 channel=Channel(content.channel),
                 locale=content.locale,
                 parts=content.parts,
+                actor=actor,
             )
     return draft

@@ -44,6 +44,7 @@ class TenantForm(ModelForm):
             "time_zone",
             *LIMIT_FIELDS,
             "ordered_categories",
+            "reviews_templates",
         )
 
     def clean_time_zone(self) -> str:
@@ -58,6 +59,7 @@ class TenantForm(ModelForm):
 _TOLD = {
     "tenant.limits_changed": LIMIT_FIELDS,
     "tenant.order_changed": ("ordered_categories",),
+    "tenant.review_changed": ("reviews_templates",),
 }
 
 
@@ -84,10 +86,11 @@ class TenantAdmin(TenantScopedAdmin):
         home = ("default_locale", "default_region", "time_zone")
         limits = ("Limits", {"fields": LIMIT_FIELDS})
         order = ("Strict order", {"fields": ("ordered_categories",)})
+        review = ("Templates", {"fields": ("reviews_templates",)})
         return (
             (None, {"fields": who}),
             ("Where its people are", {"fields": home}),
-            *(() if obj is None else (limits, order)),
+            *(() if obj is None else (limits, order, review)),
         )
 
     def get_readonly_fields(

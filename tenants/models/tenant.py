@@ -78,6 +78,12 @@ class Tenant(models.Model):
         " which the platform's prices are. Nothing is accepted beyond it, one-time"
         " passwords included. Empty: no cap; 0: nothing.",
     )
+    reviews_templates = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A version of a template is approved only once it was submitted for"
+        " review, and not by who last edited it.",
+    )
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
 
     class Meta:

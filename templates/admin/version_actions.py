@@ -1,0 +1,129 @@
+"""What people do with a version: each act is offered where it makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from templates.models import TemplateVersion
+from templates.publishing import (
+    ApprovalRefused,
+    NotADraft,
+    NotApproved,
+    NotInReview,
+    OwnWork,
+    ReviewNeeded,
+    approve,
+    retire,
+    send_back,
+    submit,
+)
+from tenants.admin.acts import Act, actor_of
+from tenants.admin.confirming import Question, ask, is_confirmed
+from tenants.admin.scoping import TenantScopedAdmin
+
+Status = TemplateVersion.Status
+_TOO_EARLY_OR_LATE = (NotADraft, NotInReview, NotApproved, ReviewNeeded, OwnWork)
+
+
+class VersionActions(TenantScopedAdmin):
+    """The actions of the list of versions, and the buttons of a version's page."""
+
+    acts_of_actions = {
+        "submit": Act.WRITE_TEMPLATES,
+        "approve": Act.APPROVE_TEMPLATES,
+        "send_back": Act.APPROVE_TEMPLATES,
+        "retire": Act.APPROVE_TEMPLATES,
+    }
+    actions = tuple(acts_of_actions)
+
+    def is_offered(self, action: str, obj: TemplateVersion) -> bool:
+        is_reviewed = obj.template.tenant.reviews_templates
+        return (
+            obj.status
+            in {
+                "submit": {Status.DRAFT},
+                "approve": {Status.IN_REVIEW, *([] if is_reviewed else [Status.DRAFT])},
+                "send_back": {Status.IN_REVIEW},
+                "retire": {Status.APPROVED},
+            }[action]
+        )
+
+    @admin.action(description="Submit for review")
+    def submit(self, request: HttpRequest, queryset: QuerySet[TemplateVersion]) -> None:
+        """Ask for the review of drafts, which nobody can edit from then on."""
+        for version in self._allowed(request, queryset, action="submit"):
+            self._do(request, version, submit, done="submitted")
+
+    @admin.action(description="Approve")
+    def approve(
+        self, request: HttpRequest, queryset: QuerySet[TemplateVersion]
+    ) -> None:
+        """Make versions usable and unchangeable."""
+        for version in self._allowed(request, queryset, action="approve"):
+            self._do(request, version, approve, done="approved")
+
+    @admin.action(description="Send back")
+    def send_back(
+        self, request: HttpRequest, queryset: QuerySet[TemplateVersion]
+    ) -> HttpResponse | None:
+        """Ask what to tell the authors, and make drafts of versions in review."""
+        allowed = self._allowed(request, queryset, action="send_back")
+        if not is_confirmed(request):
+            question = Question(
+                action="send_back",
+                title="Send back to its authors",
+                text="They can edit it again, and read why it was not approved.",
+                button="Send back",
+                rows=[(version.pk, name_of(version)) for version in allowed],
+                note="What should be different?",
+            )
+            return ask(request, self, question)
+        for version in allowed:
+            note = request.POST.get("note", "").strip()
+            self._do(request, version, send_back, done="sent back", note=note)
+        return None
+
+    @admin.action(description="Retire")
+    def retire(self, request: HttpRequest, queryset: QuerySet[TemplateVersion]) -> None:
+        """Take no new notifications for versions; those accepted are still sent."""
+        for version in self._allowed(request, queryset, action="retire"):
+            self._do(request, version, retire, done="retired")
+
+    def _allowed(
+        self, request: HttpRequest, queryset: QuerySet[TemplateVersion], *, action: str
+    ) -> list[TemplateVersion]:
+        act = self.acts_of_actions[action]
+        return [version for version in queryset if self.allows(request, act, version)]
+
+    def _do(
+        self,
+        request: HttpRequest,
+        version: TemplateVersion,
+        act: Callable[..., Any],
+        *,
+        done: str,
+        **arguments: str,
+    ) -> None:
+        """Do it, and say so, or why not."""
+        name = name_of(version)
+        try:
+            act(version=version, actor=actor_of(request.user), **arguments)
+        except ApprovalRefused as refused:
+            reasons = "; ".join(map(str, refused.problems))
+            self.message_user(request, f"{name} not {done}: {reasons}.", messages.ERROR)
+        except _TOO_EARLY_OR_LATE as refused:
+            self.message_user(
+                request, f"{name} not {done}: {refused}", messages.WARNING
+            )
+        else:
+            self.message_user(request, f"{name} {done}.", messages.SUCCESS)
+
+
+def name_of(version: TemplateVersion) -> str:
+    """Name the template and the number."""
+    return f"{version.template.name} v{version.number}"
