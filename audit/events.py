@@ -33,6 +33,8 @@ class EventKind(StrEnum):
     TEMPLATE_SUBMITTED = "template.submitted"
     TEMPLATE_SENT_BACK = "template.sent_back"
     TEMPLATE_APPROVED = "template.approved"
+    # Approved again, under a new number.
+    TEMPLATE_ROLLED_BACK = "template.rolled_back"
     TEMPLATE_RETIRED = "template.retired"
     DEVICE_MOVED = "device.moved"
     # Its provider knows the token no longer.

@@ -135,7 +135,7 @@ def submit(*, version: TemplateVersion, actor: str) -> None:
         draft.edited_by = draft.edited_by or actor  # written before editors were noted
         draft.review_note = ""
         draft.save(update_fields=["status", "edited_by", "review_note"])
-        _record(EventKind.TEMPLATE_SUBMITTED, draft, actor=actor)
+        record_step(EventKind.TEMPLATE_SUBMITTED, draft, actor=actor)
 
 
 def send_back(*, version: TemplateVersion, actor: str, note: str = "") -> None:
@@ -144,7 +144,7 @@ def send_back(*, version: TemplateVersion, actor: str, note: str = "") -> None:
         reviewed = _lock(version, Status.IN_REVIEW)
         reviewed.status, reviewed.review_note = Status.DRAFT, note
         reviewed.save(update_fields=["status", "review_note"])
-        _record(EventKind.TEMPLATE_SENT_BACK, reviewed, actor=actor)
+        record_step(EventKind.TEMPLATE_SENT_BACK, reviewed, actor=actor)
 
 
 def approve(*, version: TemplateVersion, actor: str) -> TemplateVersion:
@@ -171,7 +171,7 @@ def approve(*, version: TemplateVersion, actor: str) -> TemplateVersion:
             approved_at=AppNow(),
             approved_by=actor,
         )
-        _record(
+        record_step(
             EventKind.TEMPLATE_APPROVED,
             draft,
             actor=actor,
@@ -190,8 +190,23 @@ def retire(*, version: TemplateVersion, actor: str) -> TemplateVersion:
         approved = _lock(version, Status.APPROVED)
         approved.status = Status.RETIRED
         approved.save(update_fields=["status"])
-        _record(EventKind.TEMPLATE_RETIRED, approved, actor=actor)
+        record_step(EventKind.TEMPLATE_RETIRED, approved, actor=actor)
         return approved
+
+
+def record_step(
+    kind: EventKind, version: TemplateVersion, *, actor: str, **detail: object
+) -> None:
+    """Tell the trail what became of a version."""
+    template = version.template
+    event = AuditRecord(
+        kind=kind,
+        tenant_id=template.tenant_id,
+        actor=actor,
+        detail={"template": template.name, "version": version.number, **detail},
+    )
+    with connection.cursor() as cursor:
+        record_events(cursor, [event])
 
 
 def _contents(version: TemplateVersion) -> list[TemplateContent]:
@@ -218,17 +233,3 @@ def _lock_to_edit(version: TemplateVersion, *, actor: str) -> TemplateVersion:
     draft.edited_by = actor
     draft.save(update_fields=["edited_by"])
     return draft
-
-
-def _record(
-    kind: EventKind, version: TemplateVersion, *, actor: str, **detail: object
-) -> None:
-    template = version.template
-    event = AuditRecord(
-        kind=kind,
-        tenant_id=template.tenant_id,
-        actor=actor,
-        detail={"template": template.name, "version": version.number, **detail},
-    )
-    with connection.cursor() as cursor:
-        record_events(cursor, [event])

@@ -6,16 +6,15 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
-from django.db import transaction
 from django.db.models import Max, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from providers.channels import Channel
-from templates.admin.versions import LABELS
+from templates.admin.comparison import LABELS
+from templates.copying import copy_version
 from templates.models import Template, TemplateVersion
-from templates.publishing import add_content, create_version
+from templates.publishing import create_version
 from tenants.admin.acts import Act, actor_of
 from tenants.admin.presenting import Table, label, link_to, moment
 from tenants.admin.scoping import TenantFilter, TenantScopedAdmin
@@ -142,20 +141,4 @@ def _draft_of(template: Template, *, actor: str) -> TemplateVersion:
     newest = template.versions.order_by("-number").first()
     if newest is None:
         return create_version(template=template, schema=_EMPTY_SCHEMA, actor=actor)
-    with transaction.atomic():
-        draft = create_version(
-            template=template,
-            schema=newest.schema,
-            sample=newest.sample,
-            default_locale=newest.default_locale,
-            actor=actor,
-        )
-        for content in newest.contents.order_by("channel", "locale"):
-            add_content(
-                version=draft,
-                channel=Channel(content.channel),
-                locale=content.locale,
-                parts=content.parts,
-                actor=actor,
-            )
-    return draft
+    return copy_version(source=newest, actor=actor)

@@ -7,8 +7,10 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 
+from templates.copying import NeverApproved, copy_version, roll_back
 from templates.models import TemplateVersion
 from templates.publishing import (
     ApprovalRefused,
@@ -27,7 +29,14 @@ from tenants.admin.confirming import Question, ask, is_confirmed
 from tenants.admin.scoping import TenantScopedAdmin
 
 Status = TemplateVersion.Status
-_TOO_EARLY_OR_LATE = (NotADraft, NotInReview, NotApproved, ReviewNeeded, OwnWork)
+_REFUSALS = (
+    NotADraft,
+    NotInReview,
+    NotApproved,
+    NeverApproved,
+    ReviewNeeded,
+    OwnWork,
+)
 
 
 class VersionActions(TenantScopedAdmin):
@@ -38,20 +47,28 @@ class VersionActions(TenantScopedAdmin):
         "approve": Act.APPROVE_TEMPLATES,
         "send_back": Act.APPROVE_TEMPLATES,
         "retire": Act.APPROVE_TEMPLATES,
+        "roll_back": Act.APPROVE_TEMPLATES,
+        "new_version": Act.WRITE_TEMPLATES,
     }
     actions = tuple(acts_of_actions)
 
     def is_offered(self, action: str, obj: TemplateVersion) -> bool:
-        is_reviewed = obj.template.tenant.reviews_templates
-        return (
-            obj.status
-            in {
-                "submit": {Status.DRAFT},
-                "approve": {Status.IN_REVIEW, *([] if is_reviewed else [Status.DRAFT])},
-                "send_back": {Status.IN_REVIEW},
-                "retire": {Status.APPROVED},
-            }[action]
-        )
+        match action:
+            case "submit":
+                return obj.status == Status.DRAFT
+            case "approve":
+                is_reviewed = obj.template.tenant.reviews_templates
+                return obj.status == Status.IN_REVIEW or (
+                    obj.status == Status.DRAFT and not is_reviewed
+                )
+            case "send_back":
+                return obj.status == Status.IN_REVIEW
+            case "retire":
+                return obj.status == Status.APPROVED
+            case "roll_back":
+                return obj.content_hash is not None and not _is_in_use(obj)
+            case _:
+                return True
 
     @admin.action(description="Submit for review")
     def submit(self, request: HttpRequest, queryset: QuerySet[TemplateVersion]) -> None:
@@ -94,6 +111,40 @@ class VersionActions(TenantScopedAdmin):
         for version in self._allowed(request, queryset, action="retire"):
             self._do(request, version, retire, done="retired")
 
+    @admin.action(description="Roll back to this")
+    def roll_back(
+        self, request: HttpRequest, queryset: QuerySet[TemplateVersion]
+    ) -> HttpResponse | None:
+        """Ask, and approve the texts of earlier versions as new ones."""
+        allowed = self._allowed(request, queryset, action="roll_back")
+        if not is_confirmed(request):
+            question = Question(
+                action="roll_back",
+                title="Roll back",
+                text="What it says is approved anew, as the newest version: services"
+                " that ask for no version get it from then on.",
+                button="Roll back",
+                rows=[(version.pk, name_of(version)) for version in allowed],
+            )
+            return ask(request, self, question)
+        for version in allowed:
+            self._do(request, version, roll_back, done="approved anew")
+        return None
+
+    @admin.action(description="New version from this")
+    def new_version(
+        self, request: HttpRequest, queryset: QuerySet[TemplateVersion]
+    ) -> HttpResponse | None:
+        """Start a draft that begins as a version left off, and go there."""
+        chosen = self._allowed(request, queryset, action="new_version")
+        if len(chosen) != 1:
+            self.message_user(request, "Choose one version to begin from.")
+            return None
+        draft = copy_version(source=chosen[0], actor=actor_of(request.user))
+        return HttpResponseRedirect(
+            reverse("admin:templates_templateversion_change", args=(draft.pk,))
+        )
+
     def _allowed(
         self, request: HttpRequest, queryset: QuerySet[TemplateVersion], *, action: str
     ) -> list[TemplateVersion]:
@@ -116,12 +167,19 @@ class VersionActions(TenantScopedAdmin):
         except ApprovalRefused as refused:
             reasons = "; ".join(map(str, refused.problems))
             self.message_user(request, f"{name} not {done}: {reasons}.", messages.ERROR)
-        except _TOO_EARLY_OR_LATE as refused:
+        except _REFUSALS as refused:
             self.message_user(
                 request, f"{name} not {done}: {refused}", messages.WARNING
             )
         else:
             self.message_user(request, f"{name} {done}.", messages.SUCCESS)
+
+
+def _is_in_use(version: TemplateVersion) -> bool:
+    """Say whether services that ask for no version get this one."""
+    approved = version.template.versions.filter(status=Status.APPROVED)
+    newest = approved.order_by("-number").first()
+    return newest is not None and newest.pk == version.pk
 
 
 def name_of(version: TemplateVersion) -> str:

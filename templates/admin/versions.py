@@ -14,8 +14,9 @@ from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from providers.channels import Channel
-from templates.admin.version_actions import VersionActions, name_of
-from templates.approval import find_problems
+from templates.admin.comparison import LABELS, ComparedVersions, others
+from templates.admin.version_actions import name_of
+from templates.approval import Problem, find_problems
 from templates.catalog import PinnedVersion, pin
 from templates.locales import MalformedLocale, canonical_locale
 from templates.models import TemplateVersion
@@ -24,8 +25,6 @@ from templates.rendering import RenderFailed, render
 from tenants.admin.acts import Act, actor_of
 from tenants.admin.presenting import Table, in_reading_order, label, link_to
 from tenants.admin.typed import ModelForm
-
-LABELS = {"draft": "info", "in_review": "warning", "approved": "success"}
 
 
 class JSONObjectField(forms.JSONField):
@@ -67,7 +66,7 @@ class VersionForm(ModelForm):
 
 
 @admin.register(TemplateVersion)
-class TemplateVersionAdmin(VersionActions):
+class TemplateVersionAdmin(ComparedVersions):
     """Versions begin on their template's page."""
 
     form = VersionForm
@@ -152,15 +151,20 @@ class TemplateVersionAdmin(VersionActions):
         return HttpResponseRedirect(request.path)
 
     def tables(self, obj: TemplateVersion) -> list[Table]:
-        """Say what stands against approving it."""
-        if obj.content_hash is not None:
-            return []
-        problems = find_problems(obj, list(obj.contents.order_by("channel", "locale")))
-        if not problems:
-            return []
-        rows = [[problem.where, problem.message] for problem in problems]
-        title = "What stands against its approval"
-        return [Table(title=title, headers=["Where", "What"], rows=rows)]
+        """Say what stands against approving it, and what it can be compared with."""
+        return [table for table in (_hindrances(obj), others(obj)) if table.rows]
+
+
+def _hindrances(version: TemplateVersion) -> Table:
+    problems: list[Problem] = []
+    if version.content_hash is None:
+        contents = list(version.contents.order_by("channel", "locale"))
+        problems = find_problems(version, contents)
+    return Table(
+        title="What stands against its approval",
+        headers=["Where", "What"],
+        rows=[[problem.where, problem.message] for problem in problems],
+    )
 
 
 def _previews(version: TemplateVersion) -> list[dict[str, object]]:
