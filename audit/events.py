@@ -30,7 +30,11 @@ class EventKind(StrEnum):
     DELIVERY_ATTEMPT_LOST = "delivery.attempt_lost"
     # An answer that came after another worker had taken the delivery over.
     DELIVERY_LATE_ANSWER = "delivery.late_answer"
+    TEMPLATE_SUBMITTED = "template.submitted"
+    TEMPLATE_SENT_BACK = "template.sent_back"
     TEMPLATE_APPROVED = "template.approved"
+    # Approved again, under a new number.
+    TEMPLATE_ROLLED_BACK = "template.rolled_back"
     TEMPLATE_RETIRED = "template.retired"
     DEVICE_MOVED = "device.moved"
     # Its provider knows the token no longer.
@@ -44,6 +48,7 @@ class EventKind(StrEnum):
     TENANT_ORDER_CHANGED = "tenant.order_changed"
     TENANT_QUIET_HOURS_CHANGED = "tenant.quiet_hours_changed"
     TENANT_ALPHABET_CHANGED = "tenant.alphabet_changed"
+    TENANT_REVIEW_CHANGED = "tenant.review_changed"
     CATEGORY_CREATED = "tenant.category_created"
     CATEGORY_CHANGED = "tenant.category_changed"
     API_KEY_ISSUED = "api_key.issued"

@@ -11,7 +11,8 @@ from minijinja import Environment
 from providers.channels import Channel
 from templates.catalog import PinnedVersion, pin
 from templates.filters import needed_forms
-from templates.grammar import TextRefused, plural_forms
+from templates.grammar import TextRefused, check_text, plural_forms
+from templates.letters import make_letter
 from templates.locales import MalformedLocale, canonical_locale
 from templates.models import TemplateContent, TemplateVersion
 from templates.parts import CHANNEL_PARTS
@@ -34,7 +35,10 @@ class Problem:
 def find_problems(
     version: TemplateVersion, contents: Sequence[TemplateContent]
 ) -> list[Problem]:
-    """Return everything that stands against approving this version as it is now."""
+    """Return everything that stands against approving this version as it is now.
+
+    Sets `compiled` of the contents to what would be sent.
+    """
     problems = [
         Problem(where=f"schema{error.pointer}", message=error.message)
         for error in check_schema(version.schema)
@@ -42,8 +46,11 @@ def find_problems(
     schema = None if problems else version.schema
     problems += _locale_problems(version, contents)
     for content in contents:
-        problems += _content_problems(content)
-        problems += _text_problems(content, schema=schema)
+        found = [
+            *_content_problems(content),
+            *_text_problems(content, schema=schema),
+        ]
+        problems += found or _compile(content)
     if not problems and version.sample is not None:
         problems += _sample_problems(pin(version, contents), version.sample)
     return problems
@@ -90,6 +97,9 @@ def _content_problems(content: TemplateContent) -> Iterator[Problem]:
             yield Problem(where=f"{where}/{name}", message="no part of this channel")
         elif name not in texts:
             yield Problem(where=f"{where}/{name}", message="must be a text, not blank")
+    if channel_parts.not_both and channel_parts.not_both <= content.parts.keys():
+        names = " and ".join(sorted(channel_parts.not_both))
+        yield Problem(where=where, message=f"takes not both {names}")
 
 
 def _text_problems(
@@ -115,6 +125,22 @@ def _text_problems(
         if schema is not None:
             for variable in sorted(_undeclared(engine, name, schema=schema)):
                 yield Problem(where=where, message=f"{variable} is not in the schema")
+
+
+def _compile(content: TemplateContent) -> Iterator[Problem]:
+    """Make what is sent of an e-mail."""
+    if content.channel != Channel.EMAIL:
+        return
+    try:
+        content.compiled = make_letter(content.parts)
+        for text in content.sent_parts.values():
+            check_text(text)  # what was made may be too long
+    except TextRefused as refused:
+        part = "mjml" if "mjml" in content.parts else "html"
+        yield Problem(
+            where=f"{_where(content)}/{part}, line {refused.line}",
+            message=str(refused),
+        )
 
 
 def _missing_forms(text: str, *, locale: str) -> Iterator[tuple[int, frozenset[str]]]:

@@ -131,7 +131,7 @@ def pin(version: TemplateVersion, contents: Iterable[TemplateContent]) -> Pinned
     template = version.template
     by_channel: dict[Channel, dict[str, dict[str, str]]] = defaultdict(dict)
     for content in contents:
-        by_channel[Channel(content.channel)][content.locale] = content.parts
+        by_channel[Channel(content.channel)][content.locale] = content.sent_parts
     return PinnedVersion(
         id=version.id,
         tenant_id=template.tenant_id,
@@ -188,8 +188,7 @@ def _unknown(tenant_id: int, name: str) -> UnknownTemplate | UnknownTemplateVers
 
 def _read(ids: Collection[int]) -> Iterable[PinnedVersion]:
     versions = (
-        TemplateVersion.objects.filter(id__in=ids)
-        .exclude(status=TemplateVersion.Status.DRAFT)
+        TemplateVersion.objects.filter(id__in=ids, content_hash__isnull=False)
         .select_related("template")
         .order_by("id")
     )

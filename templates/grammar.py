@@ -69,6 +69,27 @@ class _Token(NamedTuple):
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tag:
+    """A tag of a text and where it stands; a comment has no tokens."""
+
+    start: int
+    end: int
+    opening: str  # {{, {% or {#
+    tokens: list[_Token]
+
+    @property
+    def name(self) -> str:
+        """Name the statement; empty for what is printed and for comments."""
+        return self.tokens[0].text if self.opening == "{%" and self.tokens else ""
+
+    @property
+    def begins_block(self) -> bool:
+        """Say whether an `end…` belongs to it: `set x` takes one, `set x = 1` not."""
+        assigns = len(self.tokens) > 2 and self.tokens[2].text == "="
+        return self.name in {"if", "for"} or (self.name == "set" and not assigns)
+
+
 @dataclass(slots=True)
 class _Reading:
     """Where in a text we are, and how deep."""
@@ -87,20 +108,26 @@ def check_text(text: str) -> None:
     reading = _Reading(text)
     if len(text) > MAX_TEXT:
         raise reading.refusal(f"longer than {MAX_TEXT} characters")
-    for opening, tokens in _tags(reading):
-        statement = opening[0].startswith("{%")
+    for tag in _tags(reading):
+        statement = tag.opening == "{%"
         if statement:
-            _check_statement(reading, tokens)
-        _check_names(reading, tokens)
-        _check_brackets(reading, tokens, statement=statement)
+            _check_statement(reading, tag)
+        _check_names(reading, tag.tokens)
+        _check_brackets(reading, tag.tokens, statement=statement)
+
+
+def find_tags(text: str) -> Iterator[Tag]:
+    """Yield the tags and comments of a text in order; raise TextRefused where one does
+    not end."""
+    return _tags(_Reading(text))
 
 
 def plural_forms(text: str) -> Iterator[tuple[int, frozenset[str]]]:
     """Yield, for each `plural` in a text that check_text lets pass, its line and the
     names of its forms."""
     reading = _Reading(text)
-    for _, tokens in _tags(reading):
-        texts = [token.text for token in tokens]
+    for tag in _tags(reading):
+        texts = [token.text for token in tag.tokens]
         for at, pair in enumerate(pairwise(texts), start=2):
             if pair == ("|", "plural"):
                 given = texts[at : texts.index(")", at)] if ")" in texts[at:] else []
@@ -108,23 +135,23 @@ def plural_forms(text: str) -> Iterator[tuple[int, frozenset[str]]]:
                 yield text.count("\n", 0, reading.at) + 1, frozenset(names)
 
 
-def _tags(reading: _Reading) -> Iterator[tuple[re.Match[str], list[_Token]]]:
+def _tags(reading: _Reading) -> Iterator[Tag]:
     """Yield the tags of a text, each with `reading` at its beginning."""
     while opening := _OPENING.search(reading.text, reading.at):
         reading.at = opening.start()
-        if opening[0] == "{#":
-            reading.at = _after_comment(reading)
-            continue
-        tokens, end = _read_tag(reading, opening)
-        yield opening, tokens
+        is_comment = opening[0] == "{#"
+        tokens, end = (_read_comment if is_comment else _read_tag)(reading, opening)
+        yield Tag(start=reading.at, end=end, opening=opening[0][:2], tokens=tokens)
         reading.at = end
 
 
-def _after_comment(reading: _Reading) -> int:
-    end = reading.text.find("#}", reading.at + 2)
+def _read_comment(
+    reading: _Reading, opening: re.Match[str]
+) -> tuple[list[_Token], int]:
+    end = reading.text.find("#}", opening.end())
     if end < 0:
         raise reading.refusal("the comment does not end")
-    return end + 2
+    return [], end + 2
 
 
 def _read_tag(reading: _Reading, opening: re.Match[str]) -> tuple[list[_Token], int]:
@@ -231,12 +258,11 @@ def _pairs(tokens: list[_Token]) -> Iterator[tuple[str, _Token]]:
         before = token.text
 
 
-def _check_statement(reading: _Reading, tokens: list[_Token]) -> None:
-    name = tokens[0].text if tokens else ""
+def _check_statement(reading: _Reading, tag: Tag) -> None:
+    name = tag.name
     if name not in STATEMENTS:
         raise reading.refusal(f"no such statement here: {name}")
-    assigns = len(tokens) > 2 and tokens[2].text == "="
-    if name in {"if", "for"} or (name == "set" and not assigns):
+    if tag.begins_block:
         reading.blocks.append(1)
     elif name == "elif" and reading.blocks:
         reading.blocks[-1] += 1

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from django.db import models
 from django.db.models import CheckConstraint, Func, Q, UniqueConstraint
-from django.db.models.lookups import Exact
+from django.db.models.lookups import Exact, In
 
 from foundation.database_clock import AppNow
 from providers.channels import CHANNEL_CHOICES
@@ -15,9 +15,12 @@ from tenants.models import Tenant
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]*$"
 
 
+def _kind_of(field: str) -> Func:
+    return Func(field, function="jsonb_typeof", output_field=models.TextField())
+
+
 def _is_object(field: str) -> Exact:
-    kind = Func(field, function="jsonb_typeof", output_field=models.TextField())
-    return Exact(kind, "object")
+    return Exact(_kind_of(field), "object")
 
 
 class Template(models.Model):
@@ -55,11 +58,12 @@ class Template(models.Model):
 
 
 class TemplateVersion(models.Model):
-    """One wording of a template; from its approval on nothing of it changes but that
-    it may be retired (a trigger)."""
+    """One wording of a template; while it is reviewed nothing of it changes, and from
+    its approval on nothing but that it may be retired (a trigger)."""
 
     class Status(models.TextChoices):
         DRAFT = "draft"
+        IN_REVIEW = "in_review"
         APPROVED = "approved"
         RETIRED = "retired"
 
@@ -79,6 +83,21 @@ class TemplateVersion(models.Model):
         null=True, blank=True, help_text="Variables to try the contents with."
     )
     default_locale = models.CharField(max_length=35)
+    edited_by = models.CharField(
+        max_length=150,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="Who last changed it or a content of it.",
+    )
+    review_note = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="Why it was sent back, for its authors.",
+    )
     content_hash = models.BinaryField(null=True, editable=False)
     approved_at = models.DateTimeField(null=True, editable=False)
     approved_by = models.CharField(
@@ -98,7 +117,9 @@ class TemplateVersion(models.Model):
             CheckConstraint(
                 name="template_version_approval_is_whole",
                 condition=Q(
-                    status="draft", content_hash__isnull=True, approved_at__isnull=True
+                    status__in=["draft", "in_review"],
+                    content_hash__isnull=True,
+                    approved_at__isnull=True,
                 )
                 | Q(
                     status__in=["approved", "retired"],
@@ -112,7 +133,8 @@ class TemplateVersion(models.Model):
             ),
             CheckConstraint(
                 name="template_version_sample_is_an_object",
-                condition=_is_object("sample"),
+                # Forms check a sample that is not there as if it were JSON's null.
+                condition=In(_kind_of("sample"), ["object", "null"]),
             ),
             CheckConstraint(
                 name="template_version_hash_is_sha256",
@@ -144,6 +166,11 @@ class TemplateContent(models.Model):
     channel = models.PositiveSmallIntegerField(choices=CHANNEL_CHOICES)
     locale = models.CharField(max_length=35)
     parts = models.JSONField(help_text="Text by part: subject, text, html, title, …")
+    compiled = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="The parts as they are sent, where they were written otherwise.",
+    )
 
     class Meta:
         db_table = "template_content"
@@ -155,7 +182,17 @@ class TemplateContent(models.Model):
                 name="template_content_parts_are_an_object",
                 condition=_is_object("parts"),
             ),
+            CheckConstraint(
+                name="template_content_compiled_is_an_object",
+                condition=_is_object("compiled"),
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.get_channel_display()} {self.locale}"
+
+    @property
+    def sent_parts(self) -> dict[str, str]:
+        """Return the parts that messages are made of."""
+        parts: dict[str, str] = self.parts if self.compiled is None else self.compiled
+        return parts

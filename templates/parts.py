@@ -29,11 +29,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelParts:
-    """The parts that a channel knows, those it needs, and a choice it needs one of."""
+    """The parts that a channel knows, those it needs, a choice it needs one of, and
+    those of which it takes no two."""
 
     parts: Mapping[str, Part]
     required: frozenset[str]
     one_of: frozenset[str] = frozenset()
+    not_both: frozenset[str] = frozenset()
 
     def is_complete(self, names: Mapping[str, str]) -> bool:
         """Say whether nothing that the channel needs is missing."""
@@ -56,9 +58,12 @@ CHANNEL_PARTS: Mapping[Channel, ChannelParts] = {
             "subject": Part(kind=Kind.LINE, max_characters=998),
             "text": Part(kind=Kind.TEXT, max_characters=200_000),
             "html": Part(kind=Kind.HTML, max_characters=200_000),
+            # What the others are made of at approval (templates.letters).
+            "mjml": Part(kind=Kind.HTML, max_characters=200_000),
         },
         required=frozenset({"subject"}),
-        one_of=frozenset({"text", "html"}),
+        one_of=frozenset({"text", "html", "mjml"}),
+        not_both=frozenset({"html", "mjml"}),
     ),
     Channel.SMS: ChannelParts(
         parts={"text": Part(kind=Kind.TEXT, max_characters=1_600)},

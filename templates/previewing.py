@@ -91,14 +91,15 @@ class PreviewedVersion:
 def preview_version(version: TemplateVersion, wish: Wish) -> PreviewedVersion:
     """Render what is wished for; raise PreviewRefused for a wish that cannot be had."""
     contents = list(version.contents.order_by("channel", "locale"))
-    is_draft = version.status == TemplateVersion.Status.DRAFT
+    # Of what is not approved yet this makes the letters that would be sent.
+    problems = find_problems(version, contents) if version.content_hash is None else ()
     pinned = _compilable(pin(version, contents))
     channels = _channels(pinned, wish)
     locales = _locales(pinned, wish, channels)
     variables = _variables(version, wish)
     return PreviewedVersion(
         version=version,
-        problems=find_problems(version, contents) if is_draft else (),
+        problems=problems,
         previews=[
             _preview(pinned, channel, locale, variables)
             for channel in channels
@@ -130,7 +131,9 @@ def _compilable(pinned: PinnedVersion) -> PinnedVersion:
                 locale: {
                     name: text
                     for name, text in parts.items()
-                    if name in CHANNEL_PARTS[channel].parts and isinstance(text, str)
+                    if name in CHANNEL_PARTS[channel].parts
+                    and name != "mjml"  # what did not become HTML
+                    and isinstance(text, str)
                 }
                 for locale, parts in by_locale.items()
             }

@@ -1,4 +1,4 @@
-"""Write a version, approve it, retire it."""
+"""Write a version, have it reviewed, approve it, retire it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,23 @@ Status = TemplateVersion.Status
 
 
 class NotADraft(Exception):
-    """Only a draft can be changed or approved."""
+    """Only a draft can be changed, submitted or approved."""
+
+
+class NotInReview(Exception):
+    """Only a version in review can be sent back."""
 
 
 class NotApproved(Exception):
     """Only an approved version can be retired."""
+
+
+class ReviewNeeded(Exception):
+    """The tenant has versions reviewed: it must be submitted first."""
+
+
+class OwnWork(Exception):
+    """Who last edited a version may not approve it."""
 
 
 class ApprovalRefused(Exception):
@@ -36,12 +48,20 @@ class ApprovalRefused(Exception):
         self.problems = tuple(problems)
 
 
+_REFUSALS = {
+    Status.DRAFT: NotADraft,
+    Status.IN_REVIEW: NotInReview,
+    Status.APPROVED: NotApproved,
+}
+
+
 def create_version(
     *,
     template: Template,
     schema: Mapping[str, Any],
     sample: Mapping[str, Any] | None = None,
     default_locale: str | None = None,
+    actor: str,
 ) -> TemplateVersion:
     """Start the next version as a draft; the locale is the tenant's unless given."""
     locale = canonical_locale(default_locale or template.tenant.default_locale)
@@ -50,8 +70,29 @@ def create_version(
         Template.objects.select_for_update().get(pk=template.pk)
         newest = template.versions.aggregate(newest=Max("number"))["newest"] or 0
         return template.versions.create(
-            number=newest + 1, schema=schema, sample=sample, default_locale=locale
+            number=newest + 1,
+            schema=schema,
+            sample=sample,
+            default_locale=locale,
+            edited_by=actor,
         )
+
+
+def edit_version(
+    *,
+    version: TemplateVersion,
+    schema: Mapping[str, Any],
+    sample: Mapping[str, Any] | None,
+    default_locale: str,
+    actor: str,
+) -> None:
+    """Set what the texts of a draft may use, and where a search for a locale ends."""
+    with transaction.atomic():
+        draft = _lock(version, Status.DRAFT)
+        draft.schema, draft.sample = dict(schema), sample
+        draft.default_locale = canonical_locale(default_locale)
+        draft.edited_by = actor
+        draft.save(update_fields=["schema", "sample", "default_locale", "edited_by"])
 
 
 def add_content(
@@ -60,10 +101,11 @@ def add_content(
     channel: Channel,
     locale: str,
     parts: Mapping[str, str],
+    actor: str,
 ) -> TemplateContent:
     """Set the texts of a draft for a channel and locale, in place of earlier ones."""
     with transaction.atomic():
-        draft = _lock(version, status=Status.DRAFT)
+        draft = _lock_to_edit(version, actor=actor)
         content, _ = TemplateContent.objects.update_or_create(
             version=draft,
             channel=channel,
@@ -73,13 +115,55 @@ def add_content(
         return content
 
 
-def approve(*, version: TemplateVersion, actor: str) -> TemplateVersion:
-    """Make a draft usable and unchangeable; raise ApprovalRefused with every reason."""
+def remove_content(*, content: TemplateContent, actor: str) -> None:
+    """Take the texts for a channel and locale out of a draft."""
     with transaction.atomic():
-        draft = _lock(version, status=Status.DRAFT)
-        contents = list(draft.contents.order_by("channel", "locale"))
+        _lock_to_edit(content.version, actor=actor)
+        content.delete()
+
+
+def submit(*, version: TemplateVersion, actor: str) -> None:
+    """Ask for the review of a draft, which nobody can edit from then on.
+
+    Raises ApprovalRefused where nobody could approve it.
+    """
+    with transaction.atomic():
+        draft = _lock(version, Status.DRAFT)
+        if problems := find_problems(draft, _contents(draft)):
+            raise ApprovalRefused(problems)
+        draft.status = Status.IN_REVIEW
+        draft.edited_by = draft.edited_by or actor  # written before editors were noted
+        draft.review_note = ""
+        draft.save(update_fields=["status", "edited_by", "review_note"])
+        record_step(EventKind.TEMPLATE_SUBMITTED, draft, actor=actor)
+
+
+def send_back(*, version: TemplateVersion, actor: str, note: str = "") -> None:
+    """Make a version in review a draft again, with a note to its authors."""
+    with transaction.atomic():
+        reviewed = _lock(version, Status.IN_REVIEW)
+        reviewed.status, reviewed.review_note = Status.DRAFT, note
+        reviewed.save(update_fields=["status", "review_note"])
+        record_step(EventKind.TEMPLATE_SENT_BACK, reviewed, actor=actor)
+
+
+def approve(*, version: TemplateVersion, actor: str) -> TemplateVersion:
+    """Make a version usable and unchangeable; raise ApprovalRefused with every reason.
+
+    Where the tenant has versions reviewed, it must be in review, and the actor be
+    another than who last edited it (ReviewNeeded, OwnWork).
+    """
+    with transaction.atomic():
+        draft = _lock(version, Status.DRAFT, Status.IN_REVIEW)
+        if draft.template.tenant.reviews_templates:
+            if draft.status != Status.IN_REVIEW:
+                raise ReviewNeeded(ReviewNeeded.__doc__)
+            if draft.edited_by == actor:
+                raise OwnWork(OwnWork.__doc__)
+        contents = _contents(draft)
         if problems := find_problems(draft, contents):
             raise ApprovalRefused(problems)
+        TemplateContent.objects.bulk_update(contents, ["compiled"])
         content_hash = pin(draft, contents).content_hash
         TemplateVersion.objects.filter(pk=draft.pk).update(
             status=Status.APPROVED,
@@ -87,8 +171,12 @@ def approve(*, version: TemplateVersion, actor: str) -> TemplateVersion:
             approved_at=AppNow(),
             approved_by=actor,
         )
-        _record(
-            EventKind.TEMPLATE_APPROVED, draft, actor=actor, hash=content_hash.hex()
+        record_step(
+            EventKind.TEMPLATE_APPROVED,
+            draft,
+            actor=actor,
+            hash=content_hash.hex(),
+            edited_by=draft.edited_by,
         )
         draft.refresh_from_db(
             fields=["status", "content_hash", "approved_at", "approved_by"]
@@ -99,30 +187,17 @@ def approve(*, version: TemplateVersion, actor: str) -> TemplateVersion:
 def retire(*, version: TemplateVersion, actor: str) -> TemplateVersion:
     """Take no new notifications for a version; those accepted are still sent."""
     with transaction.atomic():
-        approved = _lock(version, status=Status.APPROVED)
+        approved = _lock(version, Status.APPROVED)
         approved.status = Status.RETIRED
         approved.save(update_fields=["status"])
-        _record(EventKind.TEMPLATE_RETIRED, approved, actor=actor)
+        record_step(EventKind.TEMPLATE_RETIRED, approved, actor=actor)
         return approved
 
 
-def _lock(
-    version: TemplateVersion, *, status: TemplateVersion.Status
-) -> TemplateVersion:
-    # The template too: its category may not change while a version is approved.
-    locked = (
-        TemplateVersion.objects.select_for_update(of=("self", "template"))
-        .select_related("template")
-        .get(pk=version.pk)
-    )
-    if locked.status != status:
-        raise NotADraft if status is Status.DRAFT else NotApproved
-    return locked
-
-
-def _record(
+def record_step(
     kind: EventKind, version: TemplateVersion, *, actor: str, **detail: object
 ) -> None:
+    """Tell the trail what became of a version."""
     template = version.template
     event = AuditRecord(
         kind=kind,
@@ -132,3 +207,29 @@ def _record(
     )
     with connection.cursor() as cursor:
         record_events(cursor, [event])
+
+
+def _contents(version: TemplateVersion) -> list[TemplateContent]:
+    return list(version.contents.order_by("channel", "locale"))
+
+
+def _lock(
+    version: TemplateVersion, *statuses: TemplateVersion.Status
+) -> TemplateVersion:
+    # The template too: its category may not change while a version is approved.
+    locked = (
+        TemplateVersion.objects.select_for_update(of=("self", "template"))
+        .select_related("template")
+        .get(pk=version.pk)
+    )
+    if locked.status not in statuses:
+        refusal = _REFUSALS[statuses[0]]
+        raise refusal(refusal.__doc__)
+    return locked
+
+
+def _lock_to_edit(version: TemplateVersion, *, actor: str) -> TemplateVersion:
+    draft = _lock(version, Status.DRAFT)
+    draft.edited_by = actor
+    draft.save(update_fields=["edited_by"])
+    return draft

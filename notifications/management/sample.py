@@ -231,8 +231,15 @@ def publish(tenant: Tenant, sample: SampleTemplate) -> None:
         },
         sample=sample.variables,
         default_locale="en",
+        actor=ACTOR,
     )
     for channel, by_locale in sample.contents.items():
         for locale, parts in by_locale.items():
-            add_content(version=version, channel=channel, locale=locale, parts=parts)
+            add_content(
+                version=version,
+                channel=channel,
+                locale=locale,
+                parts=parts,
+                actor=ACTOR,
+            )
     approve(version=version, actor=ACTOR)

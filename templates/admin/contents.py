@@ -15,8 +15,8 @@ from providers.channels import Channel
 from templates.locales import MalformedLocale, canonical_locale
 from templates.models import TemplateContent, TemplateVersion
 from templates.parts import CHANNEL_PARTS, Kind, Part
-from templates.publishing import add_content
-from tenants.admin.acts import Act, within
+from templates.publishing import add_content, remove_content
+from tenants.admin.acts import Act, actor_of, within
 from tenants.admin.presenting import link_to
 from tenants.admin.scoping import TenantScopedAdmin
 from tenants.admin.typed import ModelForm
@@ -156,7 +156,11 @@ class TemplateContentAdmin(TenantScopedAdmin):
                 for name, text in texts.items()
                 if text.strip()
             },
+            actor=actor_of(request.user),
         ).pk
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        remove_content(content=obj, actor=actor_of(request.user))
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None

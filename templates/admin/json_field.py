@@ -21,6 +21,16 @@ class LaidOutJSONField(forms.JSONField):
         return lay_out(value)
 
 
+class JSONObjectField(LaidOutJSONField):
+    """A JSON object for people to read and write."""
+
+    def validate(self, value: Any) -> None:
+        """Refuse other JSON."""
+        super().validate(value)
+        if value is not None and not isinstance(value, dict):
+            raise forms.ValidationError("Write a JSON object: {…}")
+
+
 def lay_out(value: object) -> str:
     """Write JSON for people."""
     return json.dumps(value, indent=2, ensure_ascii=False)

@@ -6,17 +6,16 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
-from django.db import transaction
 from django.db.models import Max, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from providers.channels import Channel
-from templates.admin.previews import LABELS
+from templates.admin.version_actions import LABELS
+from templates.copying import copy_version
 from templates.models import Template, TemplateVersion
-from templates.publishing import add_content, create_version
-from tenants.admin.acts import Act
+from templates.publishing import create_version
+from tenants.admin.acts import Act, actor_of
 from tenants.admin.presenting import Table, label, link_to, moment
 from tenants.admin.scoping import TenantFilter, TenantScopedAdmin
 from tenants.admin.typed import ModelForm
@@ -82,9 +81,10 @@ class TemplateAdmin(TenantScopedAdmin):
         return () if obj is None else ("tenant", "name", "category")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
-        version = TemplateVersion.Status
-        newest = Max("versions__number", filter=Q(versions__status=version.APPROVED))
-        draft = Max("versions__number", filter=Q(versions__status=version.DRAFT))
+        approved = Q(versions__status=TemplateVersion.Status.APPROVED)
+        newest = Max("versions__number", filter=approved)
+        unapproved = Q(versions__content_hash__isnull=True)
+        draft = Max("versions__number", filter=unapproved)
         rows: QuerySet[Model] = (
             super().get_queryset(request).annotate(newest=newest, draft=draft)
         )
@@ -96,9 +96,9 @@ class TemplateAdmin(TenantScopedAdmin):
         number = vars(obj)["newest"]
         return f"version {number}" if number else "-"
 
-    @admin.display(description="draft")
+    @admin.display(description="being written or reviewed")
     def drafts(self, obj: Template) -> str:
-        """Name the newest draft."""
+        """Name the newest version that is not approved yet."""
         number = vars(obj)["draft"]
         return f"version {number}" if number else "-"
 
@@ -131,28 +131,14 @@ class TemplateAdmin(TenantScopedAdmin):
         if len(chosen) != 1:
             self.message_user(request, "Choose one template to start a version of.")
             return None
-        draft = _draft_of(chosen[0])
+        draft = _draft_of(chosen[0], actor=actor_of(request.user))
         return HttpResponseRedirect(
             reverse("admin:templates_templateversion_change", args=(draft.pk,))
         )
 
 
-def _draft_of(template: Template) -> TemplateVersion:
+def _draft_of(template: Template, *, actor: str) -> TemplateVersion:
     newest = template.versions.order_by("-number").first()
     if newest is None:
-        return create_version(template=template, schema=_EMPTY_SCHEMA)
-    with transaction.atomic():
-        draft = create_version(
-            template=template,
-            schema=newest.schema,
-            sample=newest.sample,
-            default_locale=newest.default_locale,
-        )
-        for content in newest.contents.order_by("channel", "locale"):
-            add_content(
-                version=draft,
-                channel=Channel(content.channel),
-                locale=content.locale,
-                parts=content.parts,
-            )
-    return draft
+        return create_version(template=template, schema=_EMPTY_SCHEMA, actor=actor)
+    return copy_version(source=newest, actor=actor)

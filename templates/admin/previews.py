@@ -16,6 +16,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from providers.channels import Channel
 from providers.sms_text import Alphabet
 from templates.admin.json_field import LaidOutJSONField, lay_out
+from templates.admin.version_actions import LABELS
 from templates.measures import Measures
 from templates.models import TemplateVersion
 from templates.previewing import (
@@ -39,7 +40,6 @@ _ALPHABETS = {
     Alphabet.UCS2: "Unicode because of what is marked",
 }
 # How good the news of a version's status is.
-LABELS = {"draft": "info", "approved": "success"}
 
 
 class WishForm(forms.Form):

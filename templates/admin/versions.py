@@ -5,39 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
-from django.db.models import Model, QuerySet
+from django.contrib import admin
+from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html
 
 from providers.channels import Channel
-from templates.admin.json_field import LaidOutJSONField
-from templates.admin.previews import LABELS, preview_page
-from templates.approval import find_problems
+from templates.admin.comparison import ComparedVersions, others
+from templates.admin.json_field import JSONObjectField
+from templates.admin.previews import preview_page
+from templates.admin.version_actions import LABELS, name_of
+from templates.approval import Problem, find_problems
 from templates.catalog import PinnedVersion, pin
 from templates.locales import MalformedLocale, canonical_locale
 from templates.models import TemplateVersion
-from templates.previewing import warnings_of
-from templates.publishing import (
-    ApprovalRefused,
-    NotADraft,
-    NotApproved,
-    approve,
-    retire,
-)
+from templates.publishing import edit_version
 from templates.rendering import RenderFailed, render
 from tenants.admin.acts import Act, actor_of
 from tenants.admin.presenting import Table, in_reading_order, label, link_to
-from tenants.admin.scoping import TenantScopedAdmin
 from tenants.admin.typed import ModelForm
 
 
 class VersionForm(ModelForm):
     """What a draft's texts may use, and where the search for a locale ends."""
 
-    schema = LaidOutJSONField(help_text="JSON Schema of the variables.")
-    sample = LaidOutJSONField(
+    schema = JSONObjectField(help_text="JSON Schema of the variables.")
+    sample = JSONObjectField(
         required=False, help_text="Variables to try the contents with."
     )
 
@@ -54,25 +48,25 @@ class VersionForm(ModelForm):
 
 
 @admin.register(TemplateVersion)
-class TemplateVersionAdmin(TenantScopedAdmin):
+class TemplateVersionAdmin(ComparedVersions):
     """Versions begin on their template's page."""
 
     form = VersionForm
     tenant_path = "template__tenant_id"
     change_act = Act.WRITE_TEMPLATES
-    acts_of_actions = {
-        "approve": Act.APPROVE_TEMPLATES,
-        "retire": Act.APPROVE_TEMPLATES,
-    }
-    actions = ("approve", "retire")
     change_form_outer_after_template = "templates/admin/version.html"
     ordering = ("template__name", "-number")
-    list_display = ("shown_name", "tenant", "shown_status", "approved_by")
+    list_display = ("shown_name", "tenant", "shown_status", "edited_by", "approved_by")
     list_select_related = ("template__tenant",)
     list_filter = ("status",)
     search_fields = ("template__name",)
-    readonly_fields = ("template_link", "shown_status", "approval")
-    fields = (*readonly_fields, *VersionForm.Meta.fields)
+    readonly_fields = (
+        "template_link",
+        "shown_status",
+        "review_note",
+        "edited_by",
+        "approval",
+    )
 
     def has_change_permission(
         self, request: HttpRequest, obj: Model | None = None
@@ -81,13 +75,23 @@ class TemplateVersionAdmin(TenantScopedAdmin):
         is_final = isinstance(obj, TemplateVersion) and obj.status != "draft"
         return not is_final and super().has_change_permission(request, obj)
 
-    def is_offered(self, action: str, obj: TemplateVersion) -> bool:
-        return {"approve": "draft", "retire": "approved"}[action] == obj.status
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """Show why it was sent back, where it was."""
+        noted = isinstance(obj, TemplateVersion) and obj.review_note
+        known = [
+            name for name in self.readonly_fields if noted or name != "review_note"
+        ]
+        return (*known, *VersionForm.Meta.fields)
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: bool
+    ) -> None:
+        edit_version(version=obj, **form.cleaned_data, actor=actor_of(request.user))
 
     @admin.display(description="version")
     def shown_name(self, obj: TemplateVersion) -> str:
         """Name the template and the number."""
-        return f"{obj.template.name} v{obj.number}"
+        return name_of(obj)
 
     @admin.display(description="tenant")
     def tenant(self, obj: TemplateVersion) -> str:
@@ -145,66 +149,28 @@ class TemplateVersionAdmin(TenantScopedAdmin):
         return HttpResponseRedirect(request.path)
 
     def tables(self, obj: TemplateVersion) -> list[Table]:
-        """Say what stands against approving a draft."""
-        if obj.status != TemplateVersion.Status.DRAFT:
-            return []
-        problems = find_problems(obj, list(obj.contents.order_by("channel", "locale")))
-        if not problems:
-            return []
-        rows = [[problem.where, problem.message] for problem in problems]
-        title = "What stands against its approval"
-        return [Table(title=title, headers=["Where", "What"], rows=rows)]
+        """Say what stands against approving it, and what it can be compared with."""
+        return [table for table in (_hindrances(obj), others(obj)) if table.rows]
 
-    @admin.action(description="Approve")
-    def approve(
-        self, request: HttpRequest, queryset: QuerySet[TemplateVersion]
-    ) -> None:
-        """Make drafts usable and unchangeable."""
-        for version in self._allowed(request, queryset):
-            try:
-                approve(version=version, actor=actor_of(request.user))
-            except ApprovalRefused as refused:
-                reasons = "; ".join(map(str, refused.problems))
-                self._say(request, version, f"not approved: {reasons}", messages.ERROR)
-            except NotADraft:
-                self._say(request, version, "is not a draft", messages.WARNING)
-            else:
-                self._say(request, version, "approved")
-                if warnings := "; ".join(warnings_of(version)):
-                    self._say(request, version, f"warns: {warnings}", messages.WARNING)
 
-    @admin.action(description="Retire")
-    def retire(self, request: HttpRequest, queryset: QuerySet[TemplateVersion]) -> None:
-        """Take no new notifications for versions; those accepted are still sent."""
-        for version in self._allowed(request, queryset):
-            try:
-                retire(version=version, actor=actor_of(request.user))
-            except NotApproved:
-                self._say(request, version, "is not approved", messages.WARNING)
-            else:
-                self._say(request, version, "retired")
-
-    def _allowed(
-        self, request: HttpRequest, queryset: QuerySet[TemplateVersion]
-    ) -> list[TemplateVersion]:
-        act = Act.APPROVE_TEMPLATES
-        return [version for version in queryset if self.allows(request, act, version)]
-
-    def _say(
-        self,
-        request: HttpRequest,
-        version: TemplateVersion,
-        what: str,
-        level: int = messages.SUCCESS,
-    ) -> None:
-        name = self.shown_name(version)
-        self.message_user(request, f"{name} {what}.", level)
+def _hindrances(version: TemplateVersion) -> Table:
+    problems: list[Problem] = []
+    if version.content_hash is None:
+        contents = list(version.contents.order_by("channel", "locale"))
+        problems = find_problems(version, contents)
+    return Table(
+        title="What stands against its approval",
+        headers=["Where", "What"],
+        rows=[[problem.where, problem.message] for problem in problems],
+    )
 
 
 def _previews(version: TemplateVersion) -> list[dict[str, object]]:
     """Show the contents with the sample, or as they were written."""
     contents = list(version.contents.order_by("channel", "locale"))
-    sample = None if find_problems(version, contents) else version.sample
+    # What was approved is shown as it was made then.
+    broken = version.content_hash is None and find_problems(version, contents)
+    sample = None if broken else version.sample
     pinned = pin(version, contents)
     return [
         {
@@ -212,7 +178,7 @@ def _previews(version: TemplateVersion) -> list[dict[str, object]]:
             "title": f"{content.get_channel_display()}, {content.locale}",
             "parts": in_reading_order(
                 _render(pinned, content.channel, content.locale, sample)
-                or content.parts
+                or content.sent_parts
             ),
         }
         for content in contents

@@ -15,13 +15,17 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What an action would do, and to which rows: (primary key, what people see)."""
+    """What an action would do, and to which rows: (primary key, what people see).
+
+    With a `note` the form asks for that too, and posts it under this name.
+    """
 
     action: str
     title: str
     text: str
     button: str
     rows: Sequence[tuple[object, str]]
+    note: str = ""
 
 
 def is_confirmed(request: HttpRequest) -> bool:

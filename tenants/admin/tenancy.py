@@ -47,6 +47,7 @@ class TenantForm(ModelForm):
             *LIMIT_FIELDS,
             "transliterates_sms",
             "ordered_categories",
+            "reviews_templates",
         )
 
     def clean_time_zone(self) -> str:
@@ -72,6 +73,7 @@ _TOLD = {
     "tenant.order_changed": ("ordered_categories",),
     "tenant.quiet_hours_changed": ("quiet_hours",),
     "tenant.alphabet_changed": ("transliterates_sms",),
+    "tenant.review_changed": ("reviews_templates",),
 }
 
 
@@ -100,10 +102,11 @@ class TenantAdmin(TenantScopedAdmin):
         quiet = ("Quiet hours", {"fields": ("quiet_hours",)})
         texts = ("Text messages", {"fields": ("transliterates_sms",)})
         order = ("Strict order", {"fields": ("ordered_categories",)})
+        review = ("Templates", {"fields": ("reviews_templates",)})
         return (
             (None, {"fields": who}),
             ("Where its people are", {"fields": home}),
-            *(() if obj is None else (quiet, limits, texts, order)),
+            *(() if obj is None else (quiet, limits, texts, order, review)),
         )
 
     def get_readonly_fields(

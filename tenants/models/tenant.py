@@ -96,6 +96,12 @@ class Tenant(models.Model):
         " but only where the whole message can be written so: one with an emoji stays"
         " as it is. The preview of a template shows what is replaced.",
     )
+    reviews_templates = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A version of a template is approved only once it was submitted for"
+        " review, and not by who last edited it.",
+    )
     created_at = models.DateTimeField(db_default=AppNow(), editable=False)
 
     class Meta:

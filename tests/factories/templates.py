@@ -53,6 +53,7 @@ class DraftFactory(DjangoModelFactory[TemplateVersion]):
     schema: Any = LazyFunction(lambda: SCHEMA)
     sample: Any = None
     default_locale = "en"
+    edited_by = "staff:author"
     contents: Any = LazyFunction(
         lambda: {channel: {"en": parts} for channel, parts in PARTS.items()}
     )
@@ -62,11 +63,16 @@ class DraftFactory(DjangoModelFactory[TemplateVersion]):
         cls, model_class: type[TemplateVersion], *args: Any, **fields: Any
     ) -> TemplateVersion:
         contents: Contents = fields.pop("contents")
-        version = create_version(**fields)
+        author = fields.pop("edited_by")
+        version = create_version(**fields, actor=author)
         for channel, by_locale in contents.items():
             for locale, parts in by_locale.items():
                 add_content(
-                    version=version, channel=channel, locale=locale, parts=parts
+                    version=version,
+                    channel=channel,
+                    locale=locale,
+                    parts=parts,
+                    actor=author,
                 )
         return version
 

@@ -123,7 +123,10 @@ def test_retiring_is_for_approved_versions(tenant, draft, approved):
 
     answer = console.act(VERSIONS, "retire", draft.pk, approved.pk)
 
-    assert said(answer) == ["farewell v1 retired.", "welcome v1 is not approved."]
+    assert said(answer) == [
+        "farewell v1 retired.",
+        "welcome v1 not retired: Only an approved version can be retired.",
+    ]
     assert [status_of(draft), status_of(approved)] == ["draft", "retired"]
 
 
@@ -186,6 +189,17 @@ def test_schema_and_sample_of_a_draft_are_written_as_json(tenant, draft):
     assert written.default_locale == "pt-BR"
     assert written.sample == {"name": "Bo"}
     assert written.schema["properties"] == {"name": {"type": "string"}}
+
+
+def test_a_draft_may_go_without_a_sample(tenant, draft):
+    page = f"{VERSIONS}{draft.pk}/change/"
+
+    console_of(tenant, Role.AUTHOR).post(
+        page, default_locale="en", schema='{"type": "object"}', sample=""
+    )
+
+    written = TemplateVersion.objects.get(pk=draft.pk)
+    assert (written.schema, written.sample) == ({"type": "object"}, None)
 
 
 @pytest.mark.parametrize("schema", ["", "[]", "{", "7"])

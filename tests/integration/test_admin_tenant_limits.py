@@ -80,6 +80,17 @@ def test_the_alphabet_of_text_messages_is_chosen_by_form_and_told():
     }
 
 
+def test_review_of_templates_is_asked_for_by_form_and_told():
+    tenant = TenantFactory.create()
+
+    superuser_console().post(page_of(tenant), **form(tenant, reviews_templates="on"))
+
+    tenant.refresh_from_db()
+    assert tenant.reviews_templates
+    event = AuditEvent.objects.get(kind="tenant.review_changed", tenant_id=tenant.pk)
+    assert event.detail == {"reviews_templates": True, "reviews_templates_was": False}
+
+
 def test_another_change_is_no_change_of_limits():
     tenant = TenantFactory.create()
 

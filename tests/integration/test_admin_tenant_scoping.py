@@ -70,6 +70,29 @@ def rows_of(slug: str) -> Rows:
     route = ProviderRouteFactory.create(tenant=tenant, provider="sandbox")
     alarm = PumpingAlarm.objects.create(tenant=tenant, country="VN", prefix="8490123")
     category = TenantCategoryFactory.create(tenant=tenant)
+    return Rows(
+        tenant,
+        {
+            "tenants/tenant": tenant.pk,
+            "tenants/apikey": key.pk,
+            "tenants/staffmembership": member.pk,
+            "tenants/pumpingalarm": alarm.pk,
+            "tenants/tenantcategory": category.pk,
+            **said_of_people(tenant),
+            "audit/auditevent": event.pk,
+            "providers/providerroute": route.pk,
+            "providers/sandboxmessage": message.pk,
+            "templates/template": draft.template_id,
+            "templates/templateversion": draft.pk,
+            "templates/templatecontent": draft.contents.order_by("pk")[0].pk,
+            "notifications/notification": delivery.notification_id,
+            "notifications/delivery": delivery.pk,
+            "notifications/deadletter": delivery.pk,
+        },
+    )
+
+
+def said_of_people(tenant: Tenant) -> dict[str, Any]:
     entry = add_suppression(
         Entry(
             tenant_id=tenant.pk,
@@ -88,27 +111,10 @@ def rows_of(slug: str) -> Rows:
         change="given",
         source="api",
     )
-    return Rows(
-        tenant,
-        {
-            "tenants/tenant": tenant.pk,
-            "tenants/apikey": key.pk,
-            "tenants/staffmembership": member.pk,
-            "tenants/pumpingalarm": alarm.pk,
-            "tenants/tenantcategory": category.pk,
-            "preferences/suppression": entry.pk,
-            "preferences/consentevent": consent.pk,
-            "audit/auditevent": event.pk,
-            "providers/providerroute": route.pk,
-            "providers/sandboxmessage": message.pk,
-            "templates/template": draft.template_id,
-            "templates/templateversion": draft.pk,
-            "templates/templatecontent": draft.contents.order_by("pk")[0].pk,
-            "notifications/notification": delivery.notification_id,
-            "notifications/delivery": delivery.pk,
-            "notifications/deadletter": delivery.pk,
-        },
-    )
+    return {
+        "preferences/suppression": entry.pk,
+        "preferences/consentevent": consent.pk,
+    }
 
 
 PAGES = [

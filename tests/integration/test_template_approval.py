@@ -42,7 +42,7 @@ def test_versions_are_numbered_within_their_template() -> None:
     first, other = TemplateFactory.create(), TemplateFactory.create()
 
     numbers = [
-        create_version(template=template, schema=SCHEMA).number
+        create_version(template=template, schema=SCHEMA, actor="staff:author").number
         for template in (first, first, other)
     ]
 
@@ -54,13 +54,30 @@ def test_draft_takes_the_locale_of_its_tenant() -> None:
         tenant=TenantFactory.create(default_locale="pt-BR")
     )
 
-    assert create_version(template=template, schema=SCHEMA).default_locale == "pt-BR"
+    assert (
+        create_version(
+            template=template, schema=SCHEMA, actor="staff:author"
+        ).default_locale
+        == "pt-BR"
+    )
 
 
 def test_content_of_a_draft_is_replaced_under_its_canonical_locale() -> None:
     draft = DraftFactory.create(contents={})
-    add_content(version=draft, channel=Channel.SMS, locale="pt_br", parts={"text": "a"})
-    add_content(version=draft, channel=Channel.SMS, locale="pt-BR", parts={"text": "b"})
+    add_content(
+        version=draft,
+        channel=Channel.SMS,
+        locale="pt_br",
+        parts={"text": "a"},
+        actor="staff:author",
+    )
+    add_content(
+        version=draft,
+        channel=Channel.SMS,
+        locale="pt-BR",
+        parts={"text": "b"},
+        actor="staff:author",
+    )
 
     content = TemplateContent.objects.get(version=draft)
     assert (content.locale, content.parts) == ("pt-BR", {"text": "b"})
@@ -74,6 +91,7 @@ def test_content_in_no_locale_is_refused() -> None:
             channel=Channel.SMS,
             locale="../../x",
             parts=SMS,
+            actor="staff:author",
         )
 
 
@@ -99,7 +117,11 @@ def test_approval_and_retirement_are_audited() -> None:
             "template.approved",
             "staff:an",
             version.template.tenant_id,
-            {**about, "hash": bytes(version.content_hash or b"").hex()},
+            {
+                **about,
+                "hash": bytes(version.content_hash or b"").hex(),
+                "edited_by": "staff:author",
+            },
         ),
         ("template.retired", "staff:binh", version.template.tenant_id, about),
     ]
@@ -149,8 +171,8 @@ def test_incomplete_locale_and_wrong_parts_are_refused() -> None:
     }
 
     assert problems(contents=contents) == {
-        "email/fr: needs subject, html or text",
-        "email/vi: needs subject, html or text",
+        "email/fr: needs subject, html or mjml or text",
+        "email/vi: needs subject, html or mjml or text",
         "email/vi/html: must be a text, not blank",
         "sms/en/subject: no part of this channel",
     }
@@ -271,7 +293,13 @@ def test_only_a_draft_is_changed_or_approved_and_only_an_approved_one_retired() 
 
     for final in (approved, retired):
         with pytest.raises(NotADraft):
-            add_content(version=final, channel=Channel.SMS, locale="vi", parts=SMS)
+            add_content(
+                version=final,
+                channel=Channel.SMS,
+                locale="vi",
+                parts=SMS,
+                actor="staff:author",
+            )
         with pytest.raises(NotADraft):
             approve(version=final, actor="staff:an")
     for other in (draft, retired):

@@ -240,3 +240,18 @@ def test_templates_of_others_are_not_found(api):
     approved(TenantFactory.create())
 
     assert ask(api).status_code == 404
+
+
+def test_a_draft_of_mjml_is_shown_as_the_letter_that_it_will_be(tenant, api):
+    source = (
+        "<mjml><mj-body><mj-section><mj-column><mj-text>Hello {{ name }}</mj-text>"
+        "</mj-column></mj-section></mj-body></mjml>"
+    )
+    contents = {Channel.EMAIL: {"en": {"subject": "Hi", "mjml": source}}}
+    version = draft(tenant, contents=contents, sample={"name": "Ann & Bo"})
+
+    parts = only(ask(api, version=version.number))["parts"]
+
+    assert "Hello Ann &amp; Bo" in parts["html"]
+    assert "Hello Ann & Bo" in parts["text"]
+    assert "mj-text" not in parts["html"]

@@ -77,7 +77,11 @@ def test_approval_waits_for_content_and_takes_it_in(committed: None) -> None:
 
     with transaction.atomic():
         add_content(
-            version=draft, channel=Channel.SMS, locale="vi", parts={"text": "Chào"}
+            version=draft,
+            channel=Channel.SMS,
+            locale="vi",
+            parts={"text": "Chào"},
+            actor="staff:author",
         )
         approver = threading.Thread(target=approve_it)
         approver.start()
