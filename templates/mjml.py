@@ -30,6 +30,11 @@ _OPENING = re.compile(
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 _INLINE = re.compile(r"""(<mj-style\b[^>]*?)\s+inline\s*=\s*["']?inline["']?""", re.I)
+# The compiler leaves them out there, and shows icons of its own.
+_LOST_ICONS = re.compile(
+    r"<mj-attributes\b(?:(?!</mj-attributes).)*?<mj-accordion-element\b[^>]*?\bicon-",
+    re.DOTALL | re.IGNORECASE,
+)
 _POSITION = re.compile(r" in root template(?: at position (\d+):\d+)?")
 
 
@@ -79,5 +84,10 @@ def _check_elements(shielded: Shielded) -> None:
                 opened.append((name, line))
         elif not opened or opened.pop()[0] != name:
             raise TextRefused(f"</{name}> ends what was not begun", line=line)
+    if lost := _LOST_ICONS.search(shielded.text):
+        raise TextRefused(
+            "in mj-attributes an accordion's icons are set on mj-accordion",
+            line=shielded.line_at(lost.end()),
+        )
     for name, line in opened:
         raise TextRefused(f"<{name}> does not end", line=line)

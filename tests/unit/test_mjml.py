@@ -153,6 +153,20 @@ def test_what_is_no_mjml_is_refused(source: str):
     refused(source)
 
 
+def test_icons_that_the_compiler_would_lose_are_refused_where_they_are():
+    source = (
+        "<mjml><mj-head><mj-attributes>\n"
+        '<mj-accordion-element icon-height="24px" />\n'
+        "</mj-attributes></mj-head><mj-body></mj-body></mjml>"
+    )
+
+    with pytest.raises(TextRefused, match="set on mj-accordion") as refused:
+        compile_mjml(source)
+
+    assert refused.value.line == 2
+    compile_mjml(source.replace("mj-accordion-element", "mj-accordion"))
+
+
 def test_what_inlining_would_move_out_of_its_block_is_refused():
     """A column is a table: HTML shows a bare paragraph before it, condition or not."""
     style = '<mj-style inline="inline">p { color: red }</mj-style>'
