@@ -50,6 +50,7 @@ def compile_mjml(source: str) -> str:
 def render_mjml(shielded: Shielded) -> str:
     """Return the HTML of an MJML text, its tags still hidden."""
     _check_elements(shielded)
+    _check_icons(shielded)
     check_depth(shielded)
     html = _render(shielded, shielded.text)
     if (without := _INLINE.sub(r"\1", shielded.text)) != shielded.text:
@@ -84,10 +85,13 @@ def _check_elements(shielded: Shielded) -> None:
                 opened.append((name, line))
         elif not opened or opened.pop()[0] != name:
             raise TextRefused(f"</{name}> ends what was not begun", line=line)
+    for name, line in opened:
+        raise TextRefused(f"<{name}> does not end", line=line)
+
+
+def _check_icons(shielded: Shielded) -> None:
     if lost := _LOST_ICONS.search(shielded.text):
         raise TextRefused(
             "in mj-attributes an accordion's icons are set on mj-accordion",
             line=shielded.line_at(lost.end()),
         )
-    for name, line in opened:
-        raise TextRefused(f"<{name}> does not end", line=line)
