@@ -37,7 +37,7 @@ class Difference:
 
 
 def compare(older: Mapping[str, str], newer: Mapping[str, str]) -> list[Difference]:
-    """Return the parts that differ, those of the newer version first.
+    """Return the parts that differ, those of one channel and locale together.
 
     A part that only one of them has is all added, or all removed.
     """
@@ -46,9 +46,13 @@ def compare(older: Mapping[str, str], newer: Mapping[str, str]) -> list[Differen
             where=where,
             lines=tuple(_lines(older.get(where, ""), newer.get(where, ""))),
         )
-        for where in {**newer, **older}
+        for where in sorted({**newer, **older}, key=_place)
     )
     return [difference for difference in differences if difference.lines]
+
+
+def _place(where: str) -> str:
+    return where.rpartition("/")[0]
 
 
 def _lines(older: str, newer: str) -> Iterator[Line]:

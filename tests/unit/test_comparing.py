@@ -41,6 +41,16 @@ def test_a_part_of_one_version_alone_is_added_or_removed_whole():
     }
 
 
+def test_parts_of_a_channel_and_locale_come_together():
+    older = {"email/en/subject": "a", "email/en/html": "b", "schema": "c"}
+    newer = {"sms/en/text": "a", "email/en/mjml": "b", "schema": "d"}
+
+    assert list(told(older, newer)) == [
+        *("schema", "email/en/mjml", "email/en/subject", "email/en/html"),
+        "sms/en/text",
+    ]
+
+
 def test_lines_that_look_like_those_of_a_diff_are_lines():
     assert told({"text": "@@ -1 +1 @@\n--- a"}, {"text": "+++ b"}) == {
         "text": ["removed @@ -1 +1 @@", "removed --- a", "added +++ b"]
