@@ -48,6 +48,7 @@ class EventKind(StrEnum):
     TENANT_ORDER_CHANGED = "tenant.order_changed"
     TENANT_QUIET_HOURS_CHANGED = "tenant.quiet_hours_changed"
     TENANT_ALPHABET_CHANGED = "tenant.alphabet_changed"
+    TENANT_SIZE_CHECK_CHANGED = "tenant.size_check_changed"
     TENANT_REVIEW_CHANGED = "tenant.review_changed"
     CATEGORY_CREATED = "tenant.category_created"
     CATEGORY_CHANGED = "tenant.category_changed"

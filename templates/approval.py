@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from minijinja import Environment
 
 from providers.channels import Channel
@@ -16,9 +17,17 @@ from templates.letters import make_letter
 from templates.locales import MalformedLocale, canonical_locale
 from templates.models import TemplateContent, TemplateVersion
 from templates.parts import CHANNEL_PARTS
-from templates.rendering import RenderFailed, compile_part, new_engine, render
+from templates.rendering import (
+    WAY_OUT,
+    RenderFailed,
+    compile_part,
+    new_engine,
+    render,
+)
 from templates.variable_schema import check_schema, defaults_of
 from templates.variables import check_variables
+from tenants.categories import LegalClass
+from tenants.category_catalog import find_category
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +133,8 @@ def _text_problems(
             yield Problem(where=f"{where}, line {line}", message=message)
         if schema is not None:
             for variable in sorted(_undeclared(engine, name, schema=schema)):
-                yield Problem(where=where, message=f"{variable} is not in the schema")
+                if fault := _own_variable_fault(variable, content):
+                    yield Problem(where=where, message=fault)
 
 
 def _compile(content: TemplateContent) -> Iterator[Problem]:
@@ -156,6 +166,19 @@ def _undeclared(
     for path in engine.undeclared_variables_in_template(name, nested=True):
         if not _is_declared(schema, path.split(".")):
             yield path
+
+
+def _own_variable_fault(variable: str, content: TemplateContent) -> str:
+    """Say what is wrong with a variable that the schema does not have; "" for the way
+    out, which the platform adds where there is one."""
+    if variable != WAY_OUT:
+        return f"{variable} is not in the schema"
+    template = content.version.template
+    category = find_category(tenant_id=template.tenant_id, name=template.category)
+    is_marketing = category.legal_class is LegalClass.MARKETING
+    if content.channel != Channel.EMAIL or not is_marketing:
+        return f"{WAY_OUT} is for e-mail of class marketing"
+    return "" if settings.PUBLIC_URL else f"{WAY_OUT} needs the setting PUBLIC_URL"
 
 
 def _is_declared(schema: Mapping[str, Any], path: Sequence[str]) -> bool:

@@ -21,7 +21,13 @@ from templates.measures import (
 )
 from templates.models import TemplateVersion
 from templates.parts import CHANNEL_PARTS
-from templates.rendering import FailureReason, Rendered, RenderFailed, render
+from templates.rendering import (
+    FailureReason,
+    Rendered,
+    RenderFailed,
+    RenderOptions,
+    render,
+)
 from templates.variable_schema import check_schema
 from templates.variables import check_variables
 from tenants.limits import limits_of
@@ -203,7 +209,7 @@ def _preview(
             locale=asked_locale,
             variables=variables,
             time_zone=tenant.time_zone,
-            transliterates_sms=tenant.transliterates_sms,
+            options=RenderOptions(transliterates_sms=tenant.transliterates_sms),
         )
     except RenderFailed as failed:
         problem = _problem(failed, pinned, channel, asked_locale)

@@ -39,6 +39,11 @@ _REMOVED_GLOBALS = ("debug", "range", "dict", "namespace")
 # MiniJinja chooses the escaping by the ending of a template's name.
 _ENDINGS = {Kind.HTML: ".html", Kind.JSON: ".json"}
 
+# What e-mails of class marketing may print beside their variables; and what stands for
+# it where there is nobody to unsubscribe.
+WAY_OUT = "unsubscribe_url"
+SOME_WAY_OUT = "https://notifications.example/unsubscribe/somebody"
+
 # Where what looks like a link becomes one; push data is the app's own.
 _LINKING_CHANNELS = frozenset({Channel.EMAIL, Channel.SMS, Channel.PUSH})
 
@@ -83,6 +88,22 @@ class NullPrinted(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RenderOptions:
+    """What a message is written with beside its variables.
+
+    Text messages are written in the basic alphabet where they are to be and can be
+    (templates.transliteration). E-mails may print the link by which one click ends
+    them, unless the schema has a variable of that name.
+    """
+
+    transliterates_sms: bool = False
+    unsubscribe_url: str = SOME_WAY_OUT
+
+
+_USUAL = RenderOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
     """The texts, all in one locale; optional parts that came out blank are left out.
 
@@ -114,12 +135,11 @@ def render(
     locale: str | None,
     variables: Mapping[str, Any],
     time_zone: str = "UTC",
-    transliterates_sms: bool = False,
+    options: RenderOptions = _USUAL,
 ) -> Rendered:
     """Render in the nearest locale that there is; raise RenderFailed.
 
-    Dates are written in the time zone, an IANA name. Text messages are written in the
-    basic alphabet where they are to be and can be (templates.transliteration).
+    Dates are written in the time zone, an IANA name.
 
     The variables must be what JSON gives, or NotPlain is raised: the engine would
     call methods of anything else, and let a `__html__` pass unescaped.
@@ -135,6 +155,8 @@ def render(
     context = {**compiled.defaults, **variables}
     count_plain([context])
     context[ZONE] = time_zone
+    if channel is Channel.EMAIL:
+        context.setdefault(WAY_OUT, options.unsubscribe_url)
     channel_parts = CHANNEL_PARTS[channel]
     texts = {
         part: _render_part(compiled, part, channel_parts.parts[part], context)
@@ -144,7 +166,7 @@ def render(
     if not channel_parts.is_complete(parts):
         raise RenderFailed(FailureReason.EMPTY)
     _refuse_joined_links(compiled, channel, parts, context)
-    if not transliterates_sms or channel is not Channel.SMS:
+    if not options.transliterates_sms or channel is not Channel.SMS:
         return Rendered(locale=chosen, parts=parts)
     sms = _in_basic_alphabet(compiled, parts["text"], context)
     return Rendered(

@@ -47,6 +47,7 @@ class Limits:
     ordered_categories: frozenset[str]
     # Whether its text messages are written in the basic alphabet where they can be.
     transliterates_sms: bool
+    checks_sizes: bool
 
 
 _limits: ProcessCache[int, Limits] = ProcessCache(
@@ -81,6 +82,7 @@ def limits_of_many(tenant_ids: Collection[int]) -> dict[int, Limits]:
             "quiet_hours",
             "ordered_categories",
             "transliterates_sms",
+            "checks_sizes",
             *LIMIT_FIELDS,
         )
         for row in rows:
@@ -105,4 +107,5 @@ def _limits_in(row: Mapping[str, Any]) -> Limits:
         quiet_hours=row["quiet_hours"],
         ordered_categories=frozenset(row["ordered_categories"]),
         transliterates_sms=row["transliterates_sms"],
+        checks_sizes=row["checks_sizes"],
     )

@@ -16,6 +16,7 @@ from notifications import order
 from notifications.acceptance import caps, sms_rules
 from notifications.acceptance.command import Command, build_command
 from notifications.acceptance.shedding import Overloaded, shed_late
+from notifications.acceptance.sizes import check_sizes
 from notifications.acceptance.sms_rules import Judged, NumberLimited
 from notifications.acceptance.statement import ACCEPT
 from notifications.acceptance.storage import StorageFull, check_storage
@@ -123,6 +124,9 @@ def _prepare(caller: Caller, submission: Submission) -> _Prepared:
     category = find_category(tenant_id=caller.tenant_id, name=version.category)
     targets = choose_targets(
         caller=caller, submission=submission, profile=profile, category=category
+    )
+    check_sizes(
+        submission=submission, version=version, profile=profile, targets=targets
     )
     judged = sms_rules.judge_texts(
         caller=caller,

@@ -47,7 +47,7 @@ from preferences.regional_rules import are_regional, find_rules
 from providers.base import Finding, OutboundMessage
 from providers.channels import Channel
 from providers.gateway import Health
-from templates.rendering import RenderFailed, render
+from templates.rendering import RenderFailed, RenderOptions, render
 from tenants.categories import LegalClass
 
 
@@ -249,6 +249,7 @@ def _message(work: Work) -> OutboundMessage:
     _check_destination(work, address)
     if variables is None:
         raise Unsendable(suppressed("content_erased"))
+    way_out = _way_out(work)
     try:
         rendered = render(
             work.version,
@@ -256,7 +257,9 @@ def _message(work: Work) -> OutboundMessage:
             locale=work.locale,
             variables=variables,
             time_zone=work.time_zone,
-            transliterates_sms=work.transliterates_sms,
+            options=RenderOptions(
+                transliterates_sms=work.transliterates_sms, unsubscribe_url=way_out
+            ),
         )
     except RenderFailed as failed:
         reason = f"render_{failed.reason}"
@@ -278,7 +281,7 @@ def _message(work: Work) -> OutboundMessage:
         expires_at=begun.expires_at,
         is_test=work.is_test,
         address_id=begun.address_id,
-        unsubscribe_url=_way_out(work),
+        unsubscribe_url=way_out,
     )
 
 

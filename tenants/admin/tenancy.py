@@ -46,6 +46,7 @@ class TenantForm(ModelForm):
             "quiet_hours",
             *LIMIT_FIELDS,
             "transliterates_sms",
+            "checks_sizes",
             "ordered_categories",
             "reviews_templates",
         )
@@ -73,6 +74,7 @@ _TOLD = {
     "tenant.order_changed": ("ordered_categories",),
     "tenant.quiet_hours_changed": ("quiet_hours",),
     "tenant.alphabet_changed": ("transliterates_sms",),
+    "tenant.size_check_changed": ("checks_sizes",),
     "tenant.review_changed": ("reviews_templates",),
 }
 
@@ -100,7 +102,7 @@ class TenantAdmin(TenantScopedAdmin):
         home = ("default_locale", "default_region", "time_zone")
         limits = ("Limits", {"fields": LIMIT_FIELDS})
         quiet = ("Quiet hours", {"fields": ("quiet_hours",)})
-        texts = ("Text messages", {"fields": ("transliterates_sms",)})
+        texts = ("Messages", {"fields": ("checks_sizes", "transliterates_sms")})
         order = ("Strict order", {"fields": ("ordered_categories",)})
         review = ("Templates", {"fields": ("reviews_templates",)})
         return (

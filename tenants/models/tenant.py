@@ -87,6 +87,14 @@ class Tenant(models.Model):
         " which the platform's prices are. Nothing is accepted beyond it, one-time"
         " passwords included. Empty: no cap; 0: nothing.",
     )
+    checks_sizes = models.BooleanField(
+        "refuse what comes out too large",
+        default=False,
+        db_default=False,
+        help_text="Messages are rendered before they are accepted. Texts of more than"
+        " ten segments, pushes of more than 4 kB, HTML that Gmail would clip, and"
+        " what cannot be rendered are refused with the reason. Takes a little longer.",
+    )
     transliterates_sms = models.BooleanField(
         "write text messages in the basic alphabet",
         default=False,

@@ -91,6 +91,19 @@ def test_review_of_templates_is_asked_for_by_form_and_told():
     assert event.detail == {"reviews_templates": True, "reviews_templates_was": False}
 
 
+def test_the_check_of_sizes_is_asked_for_by_form_and_told():
+    tenant = TenantFactory.create()
+
+    superuser_console().post(page_of(tenant), **form(tenant, checks_sizes="on"))
+
+    tenant.refresh_from_db()
+    assert tenant.checks_sizes
+    event = AuditEvent.objects.get(
+        kind="tenant.size_check_changed", tenant_id=tenant.pk
+    )
+    assert event.detail == {"checks_sizes": True, "checks_sizes_was": False}
+
+
 def test_another_change_is_no_change_of_limits():
     tenant = TenantFactory.create()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 from uuid import UUID
 
@@ -11,12 +12,15 @@ from django.conf import settings as platform_settings
 from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 
-from notifications.management.sample import TEMPLATES
+from notifications.management.sample import TEMPLATES, SampleTemplate, publish
 from preferences.links import BrokenLink, WayOut, read_way_out, unsubscribe_url
 from preferences.models import ConsentEvent, NotificationPreferences
 from providers.channels import Channel
+from templates.approval import find_problems
+from tenants.categories import Category
 from tenants.models import Tenant
 from tests.acme import Api, deliveries, provider_settings, query
+from tests.factories.templates import DraftFactory, TemplateFactory
 from tests.factories.tenants import TenantCategoryFactory, TenantFactory
 from tests.stubs.smtp import SmtpStub
 
@@ -225,3 +229,65 @@ def test_after_one_click_the_next_one_is_not_sent(
     assert later.json()["decisions"][0]["rule"] == "category_choice"
     assert [row["status"] for row in deliveries(waiting)] == ["suppressed"]
     assert query("SELECT 1 FROM sandbox_message") == []
+
+
+LETTER = SampleTemplate(
+    name="letter",
+    category=Category.MARKETING,
+    variables={"name": "An"},
+    contents={
+        Channel.EMAIL: {
+            "en": {
+                "subject": "News",
+                "html": '<p>{{ name }}</p><a href="{{ unsubscribe_url }}">Out</a>',
+            }
+        }
+    },
+)
+
+
+def test_the_body_shows_the_way_out_that_the_header_has(
+    api, acme, consume, settings
+) -> None:
+    settings.PROVIDER_ROUTES = {**settings.PROVIDER_ROUTES, "email": "smtp"}
+    publish(acme, LETTER)
+    with SmtpStub() as stub:
+        smtp = {
+            "BACKEND": "providers.email.smtp.SmtpAdapter",
+            "OPTIONS": {"url": stub.url, "sender": "no-reply@acme.example"},
+        }
+        with provider_settings(smtp=smtp):
+            api.accept(template={"name": LETTER.name}, variables=LETTER.variables)
+            consume()
+        (mail,) = stub.wait_for_mail(1)
+
+    header = str(mail.parsed["List-Unsubscribe"])
+    bodies = [part.get_content() for part in mail.parsed.iter_parts()]
+    text, html = (str(body) for body in bodies)
+    assert header.startswith(f"<{SITE}/unsubscribe/")
+    assert f'href="{header.strip("<>")}"' in unescape(html)
+    assert header.strip("<>") in text
+
+
+def test_only_marketing_by_mail_has_a_way_out_to_print(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def problems(category: str, channel: Channel, **parts: str) -> list[str]:
+        template = TemplateFactory.create(tenant=tenant, category=category)
+        version = DraftFactory.create(
+            template=template, contents={channel: {"en": parts}}
+        )
+        contents = list(version.contents.all())
+        return [problem.message for problem in find_problems(version, contents)]
+
+    text = "{{ name }} {{ unsubscribe_url }}"
+    letter = {"subject": "s", "text": text}
+
+    assert problems("marketing", Channel.EMAIL, **letter) == []
+    refusal = ["unsubscribe_url is for e-mail of class marketing"]
+    assert problems("transactional", Channel.EMAIL, **letter) == refusal
+    assert problems("marketing", Channel.SMS, text=text) == refusal
+    monkeypatch.setattr(platform_settings, "PUBLIC_URL", "")
+    assert problems("marketing", Channel.EMAIL, **letter) == [
+        "unsubscribe_url needs the setting PUBLIC_URL"
+    ]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from providers.channels import Channel
 from providers.sms_text import Alphabet, measure
-from templates.rendering import Rendered, render
+from templates.rendering import Rendered, RenderOptions, render
 from templates.transliteration import Replacement, transliterate
 from tests.factories.templates import pinned_version
 
@@ -25,7 +25,7 @@ def text_of(text: str, **variables: str) -> Rendered:
         channel=Channel.SMS,
         locale="en",
         variables=variables,
-        transliterates_sms=True,
+        options=RenderOptions(transliterates_sms=True),
     )
 
 
@@ -140,7 +140,7 @@ def test_only_text_messages_are_transliterated():
         channel=Channel.PUSH,
         locale="en",
         variables={},
-        transliterates_sms=True,
+        options=RenderOptions(transliterates_sms=True),
     )
 
     assert rendered.parts == {"title": "Đơn", "body": "đ"}
