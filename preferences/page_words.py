@@ -7,6 +7,7 @@ from collections.abc import Mapping
 Words = Mapping[str, str]
 
 _ENGLISH: Words = {
+    "language": "en",
     "unsubscribe": "Stop these messages",
     "preferences": "What we send you",
     "broken_title": "This link does not work",
@@ -41,6 +42,7 @@ _ENGLISH: Words = {
     "marketing": "Offers and news",
 }
 _VIETNAMESE: Words = {
+    "language": "vi",
     "unsubscribe": "Ngừng nhận tin",
     "preferences": "Những gì chúng tôi gửi cho bạn",
     "broken_title": "Liên kết này không dùng được",

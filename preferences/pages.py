@@ -153,7 +153,9 @@ def _answered(request: HttpRequest, way_out: WayOut, said: str) -> HttpResponse:
     category = _category(way_out)
     told = words[said].format(
         category=category_label(
-            words, name=way_out.category, label=category.label if category else ""
+            words,
+            name=way_out.category,
+            label=category.label_in(language) if category else "",
         ),
         by=words[f"by_{way_out.channel.key}"],
     )

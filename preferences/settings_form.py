@@ -101,4 +101,6 @@ def read_sheet(*, tenant_id: int, choices: Choices) -> Sheet:
 
 
 def _label(words: Words, category: TenantCategory) -> str:
-    return category_label(words, name=category.name, label=category.label)
+    return category_label(
+        words, name=category.name, label=category.label_in(words["language"])
+    )

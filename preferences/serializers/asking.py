@@ -20,6 +20,9 @@ class CategoryBody(serializers.Serializer[Any]):
     label = serializers.CharField(  # type: ignore[assignment] # a base attribute
         allow_blank=True
     )
+    labels = serializers.DictField(
+        child=serializers.CharField(), help_text="The label in other languages."
+    )
     base = serializers.ChoiceField(choices=CATEGORY_CHOICES)
     legal_class = serializers.ChoiceField(choices=LEGAL_CLASS_CHOICES)
     off_by_default = serializers.ListField(

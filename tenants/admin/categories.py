@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
@@ -17,9 +18,12 @@ from tenants.admin.typed import ModelForm
 from tenants.limits import QUOTA_FIELDS
 from tenants.models import TenantCategory
 
+_LANGUAGE = re.compile("[a-z]{2,3}")
+_LONGEST_LABEL = 100
 _CHANGEABLE = (
     "legal_class",
     "label",
+    "labels",
     "off_by_default",
     "most_messages",
     "most_in_hours",
@@ -39,6 +43,22 @@ class CategoryForm(ModelForm):
     class Meta:
         model = TenantCategory
         fields = ("tenant", "name", "base", *_CHANGEABLE)
+
+    def clean_labels(self) -> dict[str, str]:
+        """Refuse what is no object of texts by language."""
+        labels = self.cleaned_data["labels"] or {}
+        if not isinstance(labels, dict):
+            raise forms.ValidationError('Write languages and labels: {"vi": "…"}.')
+        for language, text in labels.items():
+            if not _LANGUAGE.fullmatch(language):
+                raise forms.ValidationError(
+                    f"{language[:20]!r} is no language like vi."
+                )
+            if not isinstance(text, str) or not 0 < len(text.strip()) <= _LONGEST_LABEL:
+                raise forms.ValidationError(
+                    f"The label of {language} has 1 to {_LONGEST_LABEL} characters."
+                )
+        return labels
 
 
 @admin.register(TenantCategory)

@@ -60,6 +60,12 @@ class TenantCategory(models.Model):
         default="",
         help_text="What people are shown for the name.",
     )
+    labels = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, output_field=models.JSONField()),
+        blank=True,
+        help_text='The label in other languages, for example {"vi": "Mẹo hàng tuần"}.',
+    )
     off_by_default = ArrayField(
         models.CharField(max_length=16),
         default=list,
@@ -135,3 +141,8 @@ class TenantCategory(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def label_in(self, language: str) -> str:
+        """Return what people of a language are shown; "" where there is no label."""
+        label: str = self.labels.get(language) or self.label
+        return label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from typing import Any
 
 import pytest
@@ -184,6 +185,7 @@ def test_services_list_the_categories_of_their_tenant(
     assert items[3] == {
         "name": "weekly_tips",
         "label": "Weekly tips",
+        "labels": {},
         "base": "marketing",
         "legal_class": "marketing",
         "off_by_default": ["sms"],
@@ -266,3 +268,29 @@ def test_a_cap_that_could_not_hold_is_refused_in_the_form(
 def test_half_a_cap_is_none_in_the_database_either(tenant: Tenant) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         TenantCategoryFactory.create(tenant=tenant, most_messages=2)
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ('["vi"]', "Write languages and labels"),
+        ('{"Vietnamese": "x"}', "is no language"),
+        ('{"vi": ""}', "1 to 100 characters"),
+        ('{"vi": 5}', "1 to 100 characters"),
+        ('{"vi": ', "Enter a valid JSON"),
+    ],
+)
+def test_labels_that_are_none_are_refused_in_the_form(
+    tenant: Tenant, labels: str, told: str
+) -> None:
+    page = superuser_console().post(
+        "tenants/tenantcategory/add/",
+        tenant=tenant.pk,
+        name="tips",
+        base="marketing",
+        legal_class="marketing",
+        labels=labels,
+    )
+
+    assert told in unescape(page.content.decode())
+    assert not TenantCategory.objects.filter(name="tips").exists()

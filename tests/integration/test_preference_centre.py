@@ -169,6 +169,23 @@ def test_it_speaks_the_persons_language_else_the_browsers(
     assert ("Lưu" if language == "vi" else "Save") in page
 
 
+def test_a_category_is_named_in_the_persons_language(tenant: Tenant, path: str) -> None:
+    TenantCategoryFactory.create(
+        tenant=tenant,
+        name="weekly_tips",
+        label="Weekly tips",
+        labels={"vi": "Mẹo hàng tuần"},
+    )
+    english = Client().get(path).content.decode()
+    vietnamese = (
+        Client().get(path, headers={"Accept-Language": "vi-VN"}).content.decode()
+    )
+
+    assert "Weekly tips" in english
+    assert "Mẹo hàng tuần" in vietnamese
+    assert "Weekly tips" not in vietnamese
+
+
 def test_what_a_tenant_writes_is_text(tenant: Tenant, path: str) -> None:
     TenantCategoryFactory.create(
         tenant=tenant, name="news", label="<script>alert(1)</script>"
