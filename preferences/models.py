@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 
 from foundation.database_clock import AppNow
-from foundation.ids import new_id
+from foundation.ids import new_id, public_id
 from foundation.user_ids import USER_ID_PATTERN
 from preferences.held import Reason
 from providers.channels import CHANNEL_CHOICES, Channel
@@ -256,6 +256,8 @@ class Suppression(models.Model):
 
     class Meta:
         db_table = "suppression"
+        verbose_name = "suppressed address"
+        verbose_name_plural = "suppressed addresses"
         constraints = [
             # preferences.suppression looks up by it too.
             UniqueConstraint(
@@ -272,4 +274,4 @@ class Suppression(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.reason} {self.pk}"
+        return public_id("sup", self.pk)

@@ -13,6 +13,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from foundation.ids import public_id
 from preferences.address_keys import address_key
@@ -30,15 +31,29 @@ from tenants.admin.typed import ModelForm
 from tenants.category_catalog import UnknownCategory, find_category
 from tenants.models import Tenant
 
-_CHANNELS = [(each.value, words(each.key)) for each in (Channel.EMAIL, Channel.SMS)]
+_CHANNELS = [(Channel.EMAIL.value, "E-mail"), (Channel.SMS.value, "Text message")]
+_SHOWN = (
+    ("entry", "tenant"),
+    ("shown_channel", "shown_reason", "shown_category"),
+    ("created_at", "created_by"),
+    ("lifted_at", "lifted_by"),
+)
 
 
 class SuppressionForm(ModelForm):
     """An address that nothing may be sent to; the list keeps its hash alone."""
 
-    channel = forms.TypedChoiceField(choices=_CHANNELS, coerce=int)
+    channel = forms.TypedChoiceField(
+        choices=_CHANNELS, coerce=int, widget=UnfoldAdminSelectWidget
+    )
     address = forms.CharField(
-        max_length=320, help_text="An e-mail address or a phone number."
+        max_length=320,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="An e-mail address or a phone number.",
+    )
+    reason = forms.ChoiceField(
+        choices=[(each.value, words(each.value)) for each in Reason],
+        widget=UnfoldAdminSelectWidget,
     )
 
     class Meta:
@@ -80,9 +95,7 @@ class SuppressionAdmin(NewestFirstAdmin):
         "shown_reason",
         "shown_category",
         "created_at",
-        "created_by",
         "lifted_at",
-        "lifted_by",
     )
 
     @admin.display(description="entry")
@@ -93,7 +106,7 @@ class SuppressionAdmin(NewestFirstAdmin):
     @admin.display(description="channel")
     def shown_channel(self, obj: Suppression) -> str:
         """Name the channel."""
-        return words(Channel(obj.channel).key)
+        return dict(_CHANNELS)[obj.channel]
 
     @admin.display(description="reason")
     def shown_reason(self, obj: Suppression) -> str:
@@ -108,13 +121,13 @@ class SuppressionAdmin(NewestFirstAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Show an entry as it is in the list: there is nothing more of it."""
-        return SuppressionForm.Meta.fields if obj is None else self.list_display
+        return SuppressionForm.Meta.fields if obj is None else _SHOWN
 
     def get_readonly_fields(
         self, request: HttpRequest, obj: Model | None = None
     ) -> Any:
         """Nothing of an entry can be edited."""
-        return () if obj is None else self.list_display
+        return () if obj is None else [name for row in _SHOWN for name in row]
 
     def find(
         self, request: HttpRequest, queryset: QuerySet[Any], term: str

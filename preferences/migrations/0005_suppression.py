@@ -78,6 +78,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 "db_table": "suppression",
+                "verbose_name": "suppressed address",
+                "verbose_name_plural": "suppressed addresses",
                 "constraints": [
                     models.UniqueConstraint(
                         name="suppression_once",
