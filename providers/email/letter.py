@@ -10,12 +10,15 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import getaddresses
+from unicodedata import category
 
 from foundation.ids import public_id
 from providers.base import OutboundMessage
 
 # 7 bit: a server without 8BITMIME may not be sent anything else.
 _POLICY = SMTP.clone(cte_type="7bit")
+# Controls, what is invisible or changes the direction of writing, line breaks.
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -34,11 +37,17 @@ class Letter:
 
 
 def parse_sender(text: str) -> Address:
-    """Read `Name <name@example.com>` or a bare address; raise MalformedAddress."""
+    """Read `Name <name@example.com>` or a bare address; raise MalformedAddress.
+
+    A name that holds an address, or characters that nobody sees or that turn others
+    around, would pass the letter off as somebody else's.
+    """
     mailboxes = getaddresses([text])
     if len(mailboxes) != 1:
         raise MalformedAddress("not one mailbox")
     name, address = mailboxes[0]
+    if "@" in name or any(category(each) in _UNSEEN for each in name):
+        raise MalformedAddress("a name that misleads")
     return Address(display_name=name, addr_spec=parse_mailbox(address).addr_spec)
 
 

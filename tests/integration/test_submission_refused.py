@@ -81,6 +81,7 @@ LATER_YEARS = [
 ]
 LONG_AGO = ["2001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "0001-01-01T00:00:00+23:59"]
 DOMAIN: list[tuple[dict[str, Any], str]] = [
+    ({"headers": {"Bcc": "x@y.example"}}, "/headers"),  # 48
     ({"template": {"name": "no_such"}}, "/template/name"),
     ({"template": {"name": "no_such", "version": 1}}, "/template/name"),
     ({"template": {"name": "invoice_due", "version": 2}}, "/template/version"),

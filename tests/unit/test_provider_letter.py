@@ -166,3 +166,54 @@ def test_whatever_passes_for_an_address_is_one_recipient(text):
     mail = mail_of(address=text)
 
     assert len(mail["To"].addresses) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "header"),
+    [
+        ("a@acme.example", "a@acme.example"),
+        ("Acme <a@acme.example>", "Acme <a@acme.example>"),
+        ('"Acme, Inc. <3" <a@acme.example>', '"Acme, Inc. <3" <a@acme.example>'),
+        ('"A \\"quote\\"" <a@acme.example>', '"A \\"quote\\"" <a@acme.example>'),
+        ("Công ty Đại Nam <a@acme.example>", "Công ty Đại Nam <a@acme.example>"),
+    ],
+)
+def test_a_senders_name_is_quoted_where_it_has_to_be(written: str, header: str):
+    """Bad input 47."""
+    sender = parse_sender(written)
+
+    assert str(sender) == header
+    letter = compose(OutboundMessageFactory.build(), sender=sender)
+    parsed = message_from_bytes(letter.content, policy=policy.default)
+    assert parsed["From"].addresses == (sender,)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '"ceo@bank.example" <a@acme.example>',
+        "A\u202emca <a@acme.example>",
+        "A\u200bcme <a@acme.example>",
+        "Acme\r\nBcc: x@y.example <a@acme.example>",
+        "Acme\x00 <a@acme.example>",
+        "a@acme.example, b@acme.example",
+        "Acme <a@acme.example> <b@acme.example>",
+        "Acme",
+        "",
+    ],
+)
+def test_a_sender_that_misleads_is_refused(written: str):
+    """Bad input 47."""
+    with pytest.raises(MalformedAddress):
+        parse_sender(written)
+
+
+def test_variables_are_never_names_or_values_of_headers_but_in_the_subject():
+    """Bad input 48."""
+    parts = {"subject": "Hi", "text": "X-Evil: 1\r\nBcc: x@y.example", "x-evil": "1"}
+
+    letter = compose(OutboundMessageFactory.build(parts=parts), sender=SENDER)
+
+    parsed = message_from_bytes(letter.content, policy=policy.default)
+    names = {name.lower() for name in parsed}
+    assert not names & {"x-evil", "bcc", "reply-to"}
