@@ -41,9 +41,9 @@ from notifications.transitions import (
 )
 from notifications.transport.base import Room, Transport
 from preferences.contact import UnusableAddress
-from preferences.destinations import country_of, find_destination
+from preferences.destinations import find_destination
 from preferences.links import WayOut, unsubscribe_url
-from preferences.regional_rules import are_regional, find_rules
+from preferences.regional_rules import find_rules
 from providers.base import Finding, OutboundMessage
 from providers.channels import Channel
 from providers.gateway import Health
@@ -275,7 +275,7 @@ def _message(work: Work) -> OutboundMessage:
         priority=work.priority,
         category=begun.category,
         address=address,
-        parts=_with_label(work, address, rendered.parts),
+        parts=_with_label(work, rendered.parts),
         locale=rendered.locale,
         attempt=begun.attempt_count + 1,
         expires_at=begun.expires_at,
@@ -285,14 +285,12 @@ def _message(work: Work) -> OutboundMessage:
     )
 
 
-def _with_label(
-    work: Work, address: str, parts: Mapping[str, str]
-) -> Mapping[str, str]:
+def _with_label(work: Work, parts: Mapping[str, str]) -> Mapping[str, str]:
     """Let an advertisement begin with what the law of the number's country asks."""
-    if not are_regional(work.channel, work.category):
+    if not work.country:
         return parts
     rules = find_rules(
-        country=country_of(address), channel=work.channel, category=work.category
+        country=work.country, channel=work.channel, category=work.category
     )
     return {**parts, "text": rules.labelled(parts["text"])}
 

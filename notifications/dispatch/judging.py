@@ -9,7 +9,6 @@ from functools import cache
 
 from django.conf import settings
 
-from foundation.sealing import SealBroken
 from notifications.dispatch.containment import contained
 from notifications.dispatch.work import Work
 from notifications.retry_policy import (
@@ -22,12 +21,10 @@ from notifications.retry_policy import (
 )
 from notifications.statuses import DeliveryStatus
 from notifications.transitions import Fence
-from preferences.destinations import country_of
 from preferences.held import Held
 from preferences.policy import Case, Decision, Verdict, find_objection
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
-from preferences.regional_rules import are_regional
 from preferences.releasing import release_at
 from preferences.suppression import Place, find_suppressions
 from providers.registry import idempotency_window, unknown_policy
@@ -183,19 +180,9 @@ def _find_objection(
             priority=work.priority,
             at=at,
             held=held,
-            country=_country(work),
+            country=work.country,
         )
     )
-
-
-def _country(work: Work) -> str:
-    """Return where the number is, for what the rules of a region are about."""
-    if not are_regional(work.channel, work.category):
-        return ""
-    try:
-        return country_of(work.address() or "")
-    except SealBroken:
-        return ""  # nor can it be sent to, which is found out next
 
 
 def suppressed(reason: str) -> NextStep:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import orjson
 
+from foundation.sealing import SealBroken
 from foundation.statements import Cursor
 from notifications.outbox import Lane
 from notifications.transitions import Begun, BrokenInvariant, Fence
+from preferences.destinations import country_of
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
+from preferences.regional_rules import are_regional
 from providers.account_faults import faulty_accounts, take_probes
 from providers.base import Adapter, LocalAdapter, SearchableAdapter
 from providers.channels import Channel
@@ -54,6 +57,9 @@ class Work:
     # Where the tenant may send text messages; None is everywhere.
     sms_countries: frozenset[str] | None = None
     transliterates_sms: bool = False
+    # Where the number is, of what the rules of a region are about. It is found out in
+    # the claim: on the event loop, where policy is asked again, nothing can be opened.
+    country: str = ""
 
     @property
     def is_local(self) -> bool:
@@ -226,7 +232,8 @@ def _work(
     version = versions[version_id]
     route = choice.route(begun, is_test=is_test)
     provider = choice.provider(begun, route)
-    return Work(
+    category = find_category(tenant_id=begun.tenant_id, name=version.category)
+    work = Work(
         begun=begun,
         channel=channel,
         priority=Priority(priority),
@@ -238,7 +245,7 @@ def _work(
         transliterates_sms=limits.transliterates_sms,
         profile=profile,
         version=version,
-        category=find_category(tenant_id=begun.tenant_id, name=version.category),
+        category=category,
         provider=provider,
         route=route,
         alternatives=choice.alternatives(begun, route) - {provider},
@@ -249,6 +256,16 @@ def _work(
         adapter=_adapter(provider),
         sealed_content=sealed,
     )
+    if not are_regional(channel, category):
+        return work
+    return replace(work, country=_country(work))
+
+
+def _country(work: Work) -> str:
+    try:
+        return country_of(work.address() or "")
+    except SealBroken:
+        return ""  # nor can it be sent to, which is found out next
 
 
 def _adapter(provider: str) -> type[Adapter] | None:

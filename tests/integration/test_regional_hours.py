@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from notifications.dispatch.settling import settle_batch
 from notifications.management.sample import publish
+from tenants.process_cache import forget_everything
 from tests.acme import Api, deliveries, query, sandbox_calls
+from tests.integration.test_quiet_hours_at_the_claim import claim, try_to_send
 from tests.texts import AN, BRITISH, SALE, limit, text
 
 # Vietnam is seven hours ahead.
@@ -105,6 +109,18 @@ def test_what_was_allowed_at_noon_is_judged_again_at_night(shop, consume, clock)
     assert standing(notification_id) == ("pending", "regional_hours")
     clock.stop_at(AT_SEVEN)
     consume()
+    assert standing(notification_id) == ("sent", "")
+
+
+def test_nothing_is_opened_between_the_claim_and_the_call(shop, clock):
+    """A data key that the process forgets meanwhile is not missed on the event loop."""
+    clock.stop_at(AT_NOON)
+    notification_id, _ = advertise(shop, "sale", phone=AN)
+    (claimed,) = claim()
+    forget_everything()
+
+    settle_batch([asyncio.run(try_to_send(claimed))])
+
     assert standing(notification_id) == ("sent", "")
 
 
