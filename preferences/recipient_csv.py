@@ -26,8 +26,9 @@ _LONGEST_LINE = 1_000_000
 # Around names and ids, and between the words of a column's name.
 _PADDING = " \t\u00a0\u200b\u200c\u200d\u2060\ufeff"
 _SEPARATOR = re.compile(r"[\s_-]+")
-# What a spreadsheet takes for a formula; what it is written with is taken off again.
-_FORMULA = re.compile("'[=+\\-@\t\r]")
+# What a spreadsheet takes for a formula is written with an apostrophe, and one is taken
+# off again; so what has some of its own gets one more.
+_FORMULA = re.compile("'+[=+\\-@\t\r]")
 
 
 class UnreadableFile(ValueError):

@@ -165,7 +165,7 @@ def test_what_is_exported_is_read_back_the_same(tenant, load, tmp_path):
         user_id="usr_1",
         locale="vi-VN",
         country="VN",
-        more_emails=["an@work.example", "=an@work.example"],
+        more_emails=["an@work.example", "=an@work.example", "'+an@work.example"],
     )
     RecipientFactory.create(tenant=tenant, user_id="-usr_2", email=None, phone=None)
     path, said = tmp_path / "export.csv", StringIO()
