@@ -8,12 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+import structlog
+
+from foundation.sealing import SealBroken
 from preferences.held import Reason
 from preferences.models import Address, Recipient
 from preferences.suppression import find_suppressions
 from providers.channels import Channel
 from tenants.data_keys import unseal
 from tenants.models import Tenant
+
+log = structlog.get_logger(__name__)
 
 MOST_ADDRESSES = 10  # of a channel
 
@@ -119,7 +124,7 @@ def phone_region(*, tenant_id: int) -> str | None:
 
 
 def open_address(tenant_id: int, address: Address) -> tuple[str, str]:
-    """Return an address as typed and as sent to."""
+    """Return an address as typed and as sent to; raise SealBroken."""
     typed, normalised = (
         unseal(
             tenant_id=tenant_id,
@@ -160,7 +165,12 @@ def _addresses_of(
     held = find_suppressions({(tenant_id, row.channel, bytes(row.key)) for row in rows})
     addresses = defaultdict(list)
     for row in rows:
-        typed, normalised = open_address(tenant_id, row)
+        try:
+            typed, normalised = open_address(tenant_id, row)
+        except SealBroken:
+            # Nothing can be sent to it; all others are shown.
+            log.warning("address_unreadable", address=str(row.id))
+            continue
         reasons = {
             known.reason
             for known in held.get((tenant_id, row.channel, bytes(row.key)), ())

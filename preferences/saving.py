@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import transaction
 
 from foundation.ids import new_id
+from foundation.sealing import SealBroken
 from foundation.statements import Cursor, server_cursor
 from preferences.address_keys import address_key
 from preferences.models import Address
@@ -162,7 +163,10 @@ def _stored(tenant_id: int, rows: Sequence[_Person]) -> dict[_Place, _AddressRow
     stored = {}
     for known in addresses:
         place = (known.recipient_id, known.channel, bytes(known.key))
-        typed, normalised = open_address(tenant_id, known)
+        try:
+            typed, normalised = open_address(tenant_id, known)
+        except SealBroken:
+            typed = normalised = ""  # no address is: it is sealed anew, or forgotten
         stored[place] = _AddressRow(
             id=known.id,
             place=place,

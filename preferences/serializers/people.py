@@ -36,7 +36,11 @@ _SHORT = {"email": Channel.EMAIL, "phone": Channel.SMS}
 class AddressSerializer(StrictSerializer):
     """An address: with `verified` left out, what was known of it stays."""
 
-    channel = serializers.ChoiceField(choices=[each.key for each in ADDRESS_CHANNELS])
+    # Without what was given: that may be an address, and answers are kept.
+    channel = serializers.ChoiceField(
+        choices=[each.key for each in ADDRESS_CHANNELS],
+        error_messages={"invalid_choice": "It is email or sms."},
+    )
     value = TextField()
     verified = YesOrNoField(required=False)
 
@@ -99,7 +103,9 @@ class UsersSerializer(StrictSerializer):
     """Many people; each is looked at by itself."""
 
     users = serializers.ListField(
-        child=serializers.JSONField(), min_length=1, max_length=MOST_USERS
+        child=serializers.JSONField(allow_null=True),
+        min_length=1,
+        max_length=MOST_USERS,
     )
     idempotency_key = serializers.CharField(required=False, trim_whitespace=False)
 

@@ -96,6 +96,16 @@ def test_each_person_of_a_call_has_a_result_of_their_own(service: Client) -> Non
     assert service.get("/v1/users/usr_3").status_code == 404
 
 
+def test_a_person_who_is_null_keeps_nobody_else_from_being_saved(
+    service: Client,
+) -> None:
+    answer = save(service, [None, *people(1)])
+
+    assert outcomes(answer) == ["refused", "created"]
+    (error,) = answer.json()["results"][0]["errors"]
+    assert error["pointer"] == "/users/0"
+
+
 def test_a_thousand_people_take_as_many_statements_as_one(service: Client) -> None:
     with CaptureQueriesContext(connection) as one:
         save(service, people(1, locale="vi"))
@@ -204,3 +214,38 @@ def test_a_page_that_is_none_is_refused(
     service: Client, query: dict[str, Any], status: int
 ) -> None:
     assert service.get("/v1/users", query).status_code == status
+
+
+def test_an_address_that_cannot_be_opened_is_in_nobodys_way(service: Client) -> None:
+    """Neither when others are saved and listed, nor when its own person is saved."""
+    save(service, people(3))
+    Address.objects.filter(recipient__user_id="usr_0001").update(normalised=b"no seal")
+
+    listed = service.get("/v1/users").json()["items"]
+    again = save(service, people(3))
+
+    assert [person["email"] for person in listed] == [
+        "usr_0000@example.com",
+        None,
+        "usr_0002@example.com",
+    ]
+    assert outcomes(again) == ["unchanged", "updated", "unchanged"]
+    person = service.get("/v1/users/usr_0001").json()
+    assert person["email"] == "usr_0001@example.com"
+
+
+def test_a_refusal_does_not_say_what_stood_in_place_of_a_channel(
+    service: Client,
+) -> None:
+    """Answers are kept with their keys, and hold no addresses."""
+    swapped = {"channel": "an@home.example", "value": "email"}
+
+    answer = save(service, [{"user_id": "usr_1", "addresses": [swapped]}])
+
+    (result,) = answer.json()["results"]
+    assert result["errors"] == [
+        {
+            "pointer": "/users/0/addresses/0/channel",
+            "detail": "It is email or sms.",
+        }
+    ]
