@@ -40,11 +40,18 @@ class Row:
     """A person of a file as the API takes them, or what is wrong with the row.
 
     `number` is the line of the file where it begins; the header is in the first.
+    `columns` are those that the addresses are from, in their order.
     """
 
     number: int
     user: Mapping[str, object]
+    columns: Sequence[str] = ()
     problem: str = ""
+
+    def column(self, pointer: str) -> str:
+        """Name the column that a pointer into `user` is about."""
+        name, *inner = pointer.removeprefix("/").split("/")
+        return self.columns[int(inner[0])] if name == "addresses" else name
 
 
 def open_csv(path: Path) -> IO[str]:
@@ -149,12 +156,12 @@ def _row(number: int, columns: Sequence[str], cells: Sequence[str]) -> Row:
     user: dict[str, object] = {
         name: named[name].strip(_PADDING) for name in OWN_COLUMNS if name in named
     }
+    channels = _address_columns()
+    filled = [name for name in channels if name in named]
     addresses = [
-        {"channel": channel.key, "value": named[name]}
-        for name, channel in _address_columns().items()
-        if name in named
+        {"channel": channels[name].key, "value": named[name]} for name in filled
     ]
-    return Row(number=number, user={**user, "addresses": addresses})
+    return Row(number=number, user={**user, "addresses": addresses}, columns=filled)
 
 
 def _cells(person: StoredRecipient) -> dict[str, str]:

@@ -139,13 +139,13 @@ def test_a_row_that_is_wrong_is_named_by_its_line_and_the_others_are_kept(tenant
     assert [(line, told.split(" ")[0]) for line, _, told in lines if told] == [
         ("line 3", "It"),
         ("line 4", "It"),
-        ("line 5", "/addresses/1/value:"),
-        ("line 7", "/addresses/0/value:"),
-        ("line 9", "/user_id:"),
-        ("line 10", "/user_id:"),
-        ("line 11", "/user_id:"),
-        ("line 12", "/time_zone:"),
-        ("line 13", "/addresses/0/value:"),
+        ("line 5", "phone:"),
+        ("line 7", "phone:"),
+        ("line 9", "user_id:"),
+        ("line 10", "user_id:"),
+        ("line 11", "user_id:"),
+        ("line 12", "time_zone:"),
+        ("line 13", "email:"),
     ]
     assert "line 2 already" in complained
     assert set(emails(tenant)) == {"usr_1", "usr_6"}

@@ -86,11 +86,11 @@ class _Reader:
         serializer = ListedUserSerializer(data=row.user, context=self._context)
         if row.problem or not serializer.is_valid():
             problems = [] if row.problem else locate(serializer.errors)
-            told = [f"{each.pointer}: {each.detail}" for each in problems]
+            told = [f"{row.column(each.pointer)}: {each.detail}" for each in problems]
             return "", None, row.problem or " ".join(told)
         user_id = serializer.validated_data["user_id"]
         if (line := self._lines.setdefault(user_id, row.number)) != row.number:
-            return "", None, f"/user_id: It is in line {line} already."
+            return "", None, f"user_id: It is in line {line} already."
         return user_id, serializer.details(), ""
 
 
