@@ -52,6 +52,8 @@ def test_the_served_document_is_valid_openapi_3_1():
     assert list(OpenAPIV31SpecValidator(document()).iter_errors()) == []
 
 
+# Closing a file's answer looks at the connection that an earlier test may have left.
+@pytest.mark.usefixtures("db")
 def test_the_page_needs_nobody_else():
     """Offline: no host but our own is asked for script, style or picture."""
     page = Client().get("/docs")
