@@ -154,10 +154,11 @@ def test_a_number_has_a_cap_for_all_kinds_together(api, settings):
 
 
 def test_the_fourth_advertisement_of_a_day_is_suppressed(api, acme):
+    """Where no law has them wait at night."""
     publish(acme, SALE)
     sale: dict[str, Any] = {"template": {"name": SALE.name}, "variables": {}}
 
-    answers = [text(api, n, **sale) for n in range(5)]
+    answers = [text(api, n, phone=BRITISH, **sale) for n in range(5)]
 
     assert statuses(answers) == [202] * 5
     decisions = [answer.json()["decisions"][0] for answer in answers]
