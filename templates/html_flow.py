@@ -10,8 +10,9 @@ from itertools import zip_longest
 from templates.grammar import TextRefused
 from templates.tag_shield import Place, Shielded, refusal
 
-# The tools below the templates recurse, and end the process where it is too deep.
+# The tools recurse, and end the process at some thousands; MJML becomes deeper.
 MAX_DEPTH = 100
+_MAX_DEPTH_MADE = 1_000
 
 _VOID = frozenset(
     {
@@ -23,15 +24,19 @@ _VOID = frozenset(
 _IMPLIED = frozenset({"html", "head", "body", "tbody", "colgroup", "style"})
 
 
+class _TooDeep(Exception):
+    """Elements are nested too deep, or not closed."""
+
+
 class _Reader(HTMLParser):
     """Reads what stands in HTML, and within which element each hidden block tag."""
 
-    def __init__(self, shielded: Shielded) -> None:
+    def __init__(self, shielded: Shielded, *, max_depth: int = _MAX_DEPTH_MADE) -> None:
         super().__init__()
         self.flow: list[str] = []
         self.parents: dict[str, int] = {}
-        self.deepest = 0
         self._shielded = shielded
+        self._max_depth = max_depth
         self._words = re.compile(f"({shielded.words.pattern})")
         self._open: list[tuple[str, int]] = [("", 0)]
         self._count = 0
@@ -42,7 +47,8 @@ class _Reader(HTMLParser):
         if tag not in _VOID:
             self._count += 1
             self._open.append((tag, self._count))
-            self.deepest = max(self.deepest, len(self._open))
+        if len(self._open) > self._max_depth:
+            raise _TooDeep(f"elements nested more than {self._max_depth} deep")
 
     def handle_startendtag(self, tag: str, attrs: object) -> None:
         if tag not in _IMPLIED:
@@ -64,11 +70,17 @@ class _Reader(HTMLParser):
             self.parents[data] = self._open[-1][1]
 
 
-def check_depth(shielded: Shielded) -> None:
-    """Refuse a text whose elements are nested too deep."""
-    if _read(shielded, shielded.text).deepest > MAX_DEPTH:
-        message = f"elements nested more than {MAX_DEPTH} deep, or not closed"
-        raise TextRefused(message, line=1)
+def check_survivable(shielded: Shielded) -> None:
+    """Refuse what the tools do not survive: elements nested too deep, broken
+    declarations."""
+    reader = _Reader(shielded, max_depth=MAX_DEPTH)
+    try:
+        reader.feed(shielded.text)
+        reader.close()
+    # The parser asserts that a declaration has a name.
+    except (AssertionError, _TooDeep) as error:
+        line = shielded.line_of(reader.getpos()[0])
+        raise TextRefused(f"no sound HTML: {error}", line=line) from error
 
 
 def check_same_flow(shielded: Shielded, before: str, after: str) -> None:
@@ -78,8 +90,9 @@ def check_same_flow(shielded: Shielded, before: str, after: str) -> None:
     for was, now in pairs:
         if was != now:
             first, second = (shielded.restore(each or "the end") for each in (now, was))
-            message = f"here a mail program reads {first} before {second}"
-            raise TextRefused(message, line=line)
+            raise TextRefused(
+                f"here a mail program reads {first:.40} before {second:.40}", line=line
+            )
         for word in shielded.words.findall(was or ""):
             line = shielded.hidden[word].line
 
@@ -119,8 +132,11 @@ def settle_table_bodies(shielded: Shielded, html: str) -> str:
 
 def _read(shielded: Shielded, html: str) -> _Reader:
     reader = _Reader(shielded)
-    reader.feed(html)
-    reader.close()
+    try:
+        reader.feed(html)
+        reader.close()
+    except _TooDeep as error:
+        raise TextRefused(str(error), line=1) from error
     return reader
 
 

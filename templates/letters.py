@@ -11,8 +11,8 @@ from html2text import HTML2Text
 from templates.grammar import TextRefused
 from templates.html_flow import (
     check_blocks,
-    check_depth,
     check_same_flow,
+    check_survivable,
     settle_table_bodies,
 )
 from templates.mjml import render_mjml
@@ -36,7 +36,11 @@ def make_letter(parts: Mapping[str, str]) -> dict[str, str] | None:
     if source is None or ("text" in parts and not _needs_work(parts)):
         return None
     shielded = shield(source)
-    html = render_mjml(shielded) if "mjml" in parts else shielded.text
+    if "mjml" in parts:
+        html = render_mjml(shielded)
+    else:
+        check_survivable(shielded)
+        html = shielded.text
     html = _inline(shielded, html)
     made = {name: text for name, text in parts.items() if name != "mjml"}
     if html != shielded.text:
@@ -55,7 +59,6 @@ def _inline(shielded: Shielded, html: str) -> str:
     known: a class that a variable names, the width of a screen."""
     if not _STYLE.search(html):
         return html
-    check_depth(shielded)
     try:
         inlined = _INLINER.inline(html)
     except css_inline.InlineError as error:

@@ -7,7 +7,7 @@ import re
 import mrml
 
 from templates.grammar import TextRefused
-from templates.html_flow import check_depth, check_same_flow, settle_table_bodies
+from templates.html_flow import check_same_flow, check_survivable, settle_table_bodies
 from templates.tag_shield import Shielded, shield
 
 # Without mj-include: a template is whole, and reads nothing when it is compiled.
@@ -24,17 +24,19 @@ _ELEMENTS = frozenset(
         "mj-text",
     }
 )
-_OPENING = re.compile(
+# What stands in these is HTML.
+_HTML = frozenset({"mj-raw", "mj-table", "mj-text"})
+_ELEMENT = re.compile(
     r"""<!--.*?(?:-->|\Z)
     |<(?P<end>/?)(?P<name>mj[a-z-]*)(?:[^<>"']|"[^"]*"|'[^']*')*+>?""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_INLINE = re.compile(r"""(<mj-style\b[^>]*?)\s+inline\s*=\s*["']?inline["']?""", re.I)
 # The compiler leaves them out there, and shows icons of its own.
 _LOST_ICONS = re.compile(
     r"<mj-attributes\b(?:(?!</mj-attributes).)*?<mj-accordion-element\b[^>]*?\bicon-",
     re.DOTALL | re.IGNORECASE,
 )
+_INLINE = re.compile(r"""(<mj-style\b[^>]*?)\s+inline\s*=\s*["']?inline["']?""", re.I)
 _POSITION = re.compile(r" in root template(?: at position (\d+):\d+)?")
 
 
@@ -51,7 +53,7 @@ def render_mjml(shielded: Shielded) -> str:
     """Return the HTML of an MJML text, its tags still hidden."""
     _check_elements(shielded)
     _check_icons(shielded)
-    check_depth(shielded)
+    check_survivable(shielded)
     html = _render(shielded, shielded.text)
     if (without := _INLINE.sub(r"\1", shielded.text)) != shielded.text:
         # For inlining the HTML was parsed, which moves what stands in no good place.
@@ -72,21 +74,31 @@ def _render(shielded: Shielded, text: str) -> str:
 
 
 def _check_elements(shielded: Shielded) -> None:
-    """Refuse unknown elements, which would vanish, and those that end elsewhere."""
-    opened: list[tuple[str, int]] = []
-    for found in _OPENING.finditer(shielded.text):
+    """Refuse elements that would vanish, and those that end elsewhere."""
+    opened: list[re.Match[str]] = []
+    for found in _ELEMENT.finditer(shielded.text):
         if found["name"] is None:
             continue
-        name, line = found["name"], shielded.line_at(found.start())
-        if name not in _ELEMENTS:
-            raise TextRefused(f"no such element: {name}", line=line)
-        if not found["end"]:
-            if not found[0].endswith("/>"):
-                opened.append((name, line))
-        elif not opened or opened.pop()[0] != name:
-            raise TextRefused(f"</{name}> ends what was not begun", line=line)
-    for name, line in opened:
-        raise TextRefused(f"<{name}> does not end", line=line)
+        within = opened[-1]["name"] if opened else ""
+        if fault := _fault(found, within=within):
+            name = f"<{found['end']}{found['name']}>"
+            line = shielded.line_at(found.start())
+            raise TextRefused(f"{name} {fault}", line=line)
+        if found["end"]:
+            opened.pop()
+        elif not found[0].endswith("/>"):
+            opened.append(found)
+    if opened:
+        line = shielded.line_at(opened[-1].start())
+        raise TextRefused(f"<{opened[-1]['name']}> does not end", line=line)
+
+
+def _fault(found: re.Match[str], *, within: str) -> str:
+    if found["end"]:
+        return "" if found["name"] == within else "ends what was not begun"
+    if found["name"] not in _ELEMENTS:
+        return "is no element"
+    return f"has no place in {within}" if within in _HTML else ""
 
 
 def _check_icons(shielded: Shielded) -> None:

@@ -87,6 +87,11 @@ class Shielded:
         """Return the line of the source that a position of the text is from."""
         return self._put_back(self.text[:position]).count("\n") + 1
 
+    def line_of(self, line: int) -> int:
+        """Return the line of the source that a line of the text is."""
+        before = self.text.split("\n")[: line - 1]
+        return self._put_back("\n".join([*before, ""])).count("\n") + 1
+
     def _put_back(self, text: str) -> str:
         return re.sub(
             rf"<!--({self.words.pattern})-->|{self.words.pattern}",

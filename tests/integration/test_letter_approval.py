@@ -94,7 +94,7 @@ def test_what_stands_against_a_letter_is_said_with_its_line():
     broken = MJML.replace("</mj-text>", "</mj-text>\n<mj-include path='x' />")
 
     assert problems(mjml=broken) == [
-        "email/en/mjml, line 3: no such element: mj-include"
+        "email/en/mjml, line 3: <mj-include> is no element"
     ]
 
 
