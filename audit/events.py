@@ -33,6 +33,7 @@ class EventKind(StrEnum):
     TEMPLATE_SUBMITTED = "template.submitted"
     TEMPLATE_SENT_BACK = "template.sent_back"
     TEMPLATE_APPROVED = "template.approved"
+    LAYOUT_SAVED = "layout.saved"
     # Approved again, under a new number.
     TEMPLATE_ROLLED_BACK = "template.rolled_back"
     TEMPLATE_RETIRED = "template.retired"

@@ -104,6 +104,12 @@ PAGES = {
             "Drafts, approved versions and their texts",
         ),
         Page(
+            "Layouts",
+            "web",
+            "templates.Layout",
+            "What e-mails have around their own contents",
+        ),
+        Page(
             "Categories",
             "category",
             "tenants.TenantCategory",

@@ -12,10 +12,11 @@ from minijinja import Environment
 from providers.channels import Channel
 from templates.catalog import PinnedVersion, pin
 from templates.filters import needed_forms
-from templates.grammar import TextRefused, check_text, plural_forms
+from templates.grammar import TextRefused, plural_forms
+from templates.layouts import UnknownLayout, find_layout, frame
 from templates.letters import make_letter
 from templates.locales import MalformedLocale, canonical_locale
-from templates.models import TemplateContent, TemplateVersion
+from templates.models import Layout, TemplateContent, TemplateVersion
 from templates.parts import CHANNEL_PARTS
 from templates.rendering import (
     WAY_OUT,
@@ -46,7 +47,7 @@ def find_problems(
 ) -> list[Problem]:
     """Return everything that stands against approving this version as it is now.
 
-    Sets `compiled` of the contents to what would be sent.
+    Sets `compiled` and `layout_version` of the contents to what would be sent.
     """
     problems = [
         Problem(where=f"schema{error.pointer}", message=error.message)
@@ -59,7 +60,7 @@ def find_problems(
             *_content_problems(content),
             *_text_problems(content, schema=schema),
         ]
-        problems += found or _compile(content)
+        problems += found or _compile(content, version=version, schema=schema)
     if not problems and version.sample is not None:
         problems += _sample_problems(pin(version, contents), version.sample)
     return problems
@@ -109,6 +110,8 @@ def _content_problems(content: TemplateContent) -> Iterator[Problem]:
     if channel_parts.not_both and channel_parts.not_both <= content.parts.keys():
         names = " and ".join(sorted(channel_parts.not_both))
         yield Problem(where=where, message=f"takes not both {names}")
+    if "layout" in content.parts and "mjml" not in content.parts:
+        yield Problem(where=f"{where}/layout", message="goes around mjml alone")
 
 
 def _text_problems(
@@ -137,20 +140,58 @@ def _text_problems(
                     yield Problem(where=where, message=fault)
 
 
-def _compile(content: TemplateContent) -> Iterator[Problem]:
-    """Make what is sent of an e-mail."""
+def _compile(
+    content: TemplateContent,
+    *,
+    version: TemplateVersion,
+    schema: Mapping[str, Any] | None,
+) -> Iterator[Problem]:
+    """Make what is sent of an e-mail, in its layout."""
     if content.channel != Channel.EMAIL:
         return
+    framed = frame(content.parts)
     try:
-        content.compiled = make_letter(content.parts)
-        for text in content.sent_parts.values():
-            check_text(text)  # what was made may be too long
+        content.layout_version = _find_layout(content, version=version)
+        if content.layout_version is not None:
+            framed = frame(content.parts, layout=content.layout_version.mjml)
+        content.compiled = make_letter(framed.parts)
+        for variable in sorted(_undeclared_when_made(content, schema=schema)):
+            if fault := _own_variable_fault(variable, content):
+                yield Problem(where=f"{_where(content)}/layout", message=fault)
+    except UnknownLayout as unknown:
+        yield Problem(where=f"{_where(content)}/layout", message=str(unknown))
     except TextRefused as refused:
-        part = "mjml" if "mjml" in content.parts else "html"
-        yield Problem(
-            where=f"{_where(content)}/{part}, line {refused.line}",
-            message=str(refused),
-        )
+        part, line = framed.locate(refused.line)
+        where = f"{_where(content)}/{part}, line {line}"
+        yield Problem(where=where, message=str(refused))
+
+
+def _find_layout(
+    content: TemplateContent, *, version: TemplateVersion
+) -> Layout | None:
+    reference = content.parts.get("layout")
+    if reference is None:
+        return None
+    if version.status == TemplateVersion.Status.IN_REVIEW:
+        # What reviewers look at is what was submitted, and what they approve.
+        return content.layout_version
+    return find_layout(tenant_id=version.template.tenant_id, reference=reference)
+
+
+def _undeclared_when_made(
+    content: TemplateContent, *, schema: Mapping[str, Any] | None
+) -> set[str]:
+    """Compile what was made, and return what it uses beyond the schema."""
+    engine = new_engine(locale=content.locale)
+    kinds = {
+        name: part.kind for name, part in CHANNEL_PARTS[Channel.EMAIL].parts.items()
+    }
+    undeclared: set[str] = set()
+    for part, text in content.sent_parts.items():
+        name = compile_part(engine, part=part, kind=kinds[part], text=text)
+        if schema is not None:
+            undeclared.update(_undeclared(engine, name, schema=schema))
+    return undeclared
 
 
 def _missing_forms(text: str, *, locale: str) -> Iterator[tuple[int, frozenset[str]]]:

@@ -20,8 +20,11 @@ class NeverApproved(Exception):
     """One can only go back to what was approved."""
 
 
-def copy_version(*, source: TemplateVersion, actor: str) -> TemplateVersion:
-    """Start the next version of the template as a draft that says the same."""
+def copy_version(
+    *, source: TemplateVersion, actor: str, same_layouts: bool = False
+) -> TemplateVersion:
+    """Start the next version of the template as a draft that says the same, in the
+    layouts as they are now, or as it had them."""
     with transaction.atomic():
         draft = create_version(
             template=source.template,
@@ -30,12 +33,15 @@ def copy_version(*, source: TemplateVersion, actor: str) -> TemplateVersion:
             default_locale=source.default_locale,
             actor=actor,
         )
-        for content in source.contents.order_by("channel", "locale"):
+        for content in source.contents.select_related("layout_version").order_by("id"):
+            parts = dict(content.parts)
+            if same_layouts and content.layout_version:
+                parts["layout"] = str(content.layout_version)
             add_content(
                 version=draft,
                 channel=Channel(content.channel),
                 locale=content.locale,
-                parts=content.parts,
+                parts=parts,
                 actor=actor,
             )
     return draft
@@ -50,7 +56,8 @@ def roll_back(*, version: TemplateVersion, actor: str) -> TemplateVersion:
     if version.content_hash is None:
         raise NeverApproved(NeverApproved.__doc__)
     with transaction.atomic():
-        copy = copy_version(source=version, actor=version.edited_by or "unknown")
+        author = version.edited_by or "unknown"
+        copy = copy_version(source=version, actor=author, same_layouts=True)
         submit(version=copy, actor=actor)
         approved = approve(version=copy, actor=actor)
         record_step(

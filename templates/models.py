@@ -153,6 +153,38 @@ class TemplateVersion(models.Model):
         return f"version {self.number}"
 
 
+class Layout(models.Model):
+    """What e-mails of a tenant have around their own MJML; a row is a version of it,
+    and never changes (a trigger)."""
+
+    id = models.BigAutoField(primary_key=True)
+    tenant = models.ForeignKey(
+        Tenant,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,  # layout_number_once begins with it
+    )
+    name = models.CharField(max_length=100)
+    number = models.PositiveIntegerField()
+    mjml = models.TextField()
+    edited_by = models.CharField(max_length=150, editable=False)
+    created_at = models.DateTimeField(db_default=AppNow(), editable=False)
+
+    class Meta:
+        db_table = "layout"
+        constraints = [
+            UniqueConstraint(
+                name="layout_number_once", fields=["tenant", "name", "number"]
+            ),
+            CheckConstraint(
+                name="layout_name_is_a_label", condition=Q(name__regex=NAME_PATTERN)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.number}"
+
+
 class TemplateContent(models.Model):
     """The texts for one channel in one locale."""
 
@@ -170,6 +202,15 @@ class TemplateContent(models.Model):
         null=True,
         editable=False,
         help_text="The parts as they are sent, where they were written otherwise.",
+    )
+    layout_version = models.ForeignKey(
+        Layout,
+        null=True,
+        editable=False,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,  # nobody asks which letters have a layout
+        help_text="The one that was put around it.",
     )
 
     class Meta:

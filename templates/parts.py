@@ -60,6 +60,7 @@ CHANNEL_PARTS: Mapping[Channel, ChannelParts] = {
             "html": Part(kind=Kind.HTML, max_characters=200_000),
             # What the others are made of at approval (templates.letters).
             "mjml": Part(kind=Kind.HTML, max_characters=200_000),
+            "layout": Part(kind=Kind.LINE, max_characters=120),
         },
         required=frozenset({"subject"}),
         one_of=frozenset({"text", "html", "mjml"}),

@@ -129,8 +129,10 @@ def submit(*, version: TemplateVersion, actor: str) -> None:
     """
     with transaction.atomic():
         draft = _lock(version, Status.DRAFT)
-        if problems := find_problems(draft, _contents(draft)):
+        contents = _contents(draft)
+        if problems := find_problems(draft, contents):
             raise ApprovalRefused(problems)
+        TemplateContent.objects.bulk_update(contents, ["layout_version"])
         draft.status = Status.IN_REVIEW
         draft.edited_by = draft.edited_by or actor  # written before editors were noted
         draft.review_note = ""
@@ -163,7 +165,7 @@ def approve(*, version: TemplateVersion, actor: str) -> TemplateVersion:
         contents = _contents(draft)
         if problems := find_problems(draft, contents):
             raise ApprovalRefused(problems)
-        TemplateContent.objects.bulk_update(contents, ["compiled"])
+        TemplateContent.objects.bulk_update(contents, ["compiled", "layout_version"])
         content_hash = pin(draft, contents).content_hash
         TemplateVersion.objects.filter(pk=draft.pk).update(
             status=Status.APPROVED,
@@ -177,6 +179,9 @@ def approve(*, version: TemplateVersion, actor: str) -> TemplateVersion:
             actor=actor,
             hash=content_hash.hex(),
             edited_by=draft.edited_by,
+            layouts=sorted(
+                {str(each.layout_version) for each in contents if each.layout_version}
+            ),
         )
         draft.refresh_from_db(
             fields=["status", "content_hash", "approved_at", "approved_by"]

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from templates.admin import contents, library, versions  # noqa: F401 - they register
+from templates.admin import contents, layouts, library, versions  # noqa: F401 - they register

@@ -21,6 +21,11 @@ from tenants.admin.presenting import link_to
 from tenants.admin.scoping import TenantScopedAdmin
 from tenants.admin.typed import ModelForm
 
+_HINTS = {
+    "mjml": "Instead of html, which is made of it at approval.",
+    "layout": "Around mjml: its name, or name and version.",
+    "text": "Made of the html where it is empty.",
+}
 _ROWS = {Kind.TEXT: 8, Kind.HTML: 16, Kind.JSON: 6}
 
 
@@ -41,16 +46,20 @@ class PlaceForm(ModelForm):
 
 def parts_form(content: TemplateContent) -> type[ModelForm]:
     """Make a form with a field for each part of the content's channel."""
-    parts = CHANNEL_PARTS[Channel(content.channel)].parts
+    channel = Channel(content.channel)
+    parts = CHANNEL_PARTS[channel].parts
+    hints = _HINTS if channel is Channel.EMAIL else {}
     fields: dict[str, Any] = {
-        name: _field(part, initial=content.parts.get(name, ""))
+        name: _field(
+            part, hint=hints.get(name, ""), initial=content.parts.get(name, "")
+        )
         for name, part in parts.items()
     }
     meta = type("Meta", (), {"model": TemplateContent, "fields": ()})
     return type("PartsForm", (ModelForm,), {**fields, "Meta": meta})
 
 
-def _field(part: Part, *, initial: str) -> forms.CharField:
+def _field(part: Part, *, hint: str, initial: str) -> forms.CharField:
     rows = _ROWS.get(part.kind)
     widget = (
         UnfoldAdminTextareaWidget(attrs={"rows": rows, "style": "max-width: 42rem"})
@@ -62,7 +71,7 @@ def _field(part: Part, *, initial: str) -> forms.CharField:
         strip=rows is None,
         initial=initial,
         widget=widget,
-        help_text=f"{part.kind}, at most {part.max_characters:,} characters",
+        help_text=hint or f"{part.kind}, at most {part.max_characters:,} characters",
     )
 
 

@@ -10,7 +10,8 @@ from factory.django import DjangoModelFactory
 
 from providers.channels import Channel
 from templates.catalog import Contents, PinnedVersion
-from templates.models import Template, TemplateVersion
+from templates.layouts import save_layout
+from templates.models import Layout, Template, TemplateVersion
 from templates.publishing import add_content, approve, create_version
 from tenants.categories import Category
 from tests.factories.tenants import TenantFactory
@@ -25,6 +26,10 @@ PARTS: dict[Channel, dict[str, str]] = {
     Channel.PUSH: {"title": "Hello {{ name }}", "body": "Your order is on its way."},
     Channel.IN_APP: {"title": "Hello {{ name }}", "body": "Your order is on its way."},
 }
+LAYOUT = """<mjml><mj-body>
+{{ content }}
+<mj-section><mj-column><mj-text>Acme, Hanoi</mj-text></mj-column></mj-section>
+</mj-body></mjml>"""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"name": {"type": "string"}},
@@ -86,6 +91,21 @@ class ApprovedVersionFactory(DraftFactory):
     ) -> TemplateVersion:
         draft = super()._create(model_class, *args, **fields)
         return approve(version=draft, actor="staff:an")
+
+
+class LayoutFactory(DjangoModelFactory[Layout]):
+    """A layout with a footer, as the form saves it."""
+
+    class Meta:
+        model = Layout
+
+    tenant = SubFactory(TenantFactory)
+    name = "brand"
+    mjml = LAYOUT
+
+    @classmethod
+    def _create(cls, model_class: type[Layout], *args: Any, **fields: Any) -> Layout:
+        return save_layout(**fields, actor="staff:author")
 
 
 def pinned_version(

@@ -58,7 +58,7 @@ def test_pages_are_grouped_by_job_and_shown_to_whom_they_are_open():
             "Pumping alarms",
             "Sandbox",
         ],
-        "Content": ["Templates", "Categories"],
+        "Content": ["Templates", "Layouts", "Categories"],
         "People": ["Suppression list", "Consents"],
         "Tenancy": ["Tenants", "Routes", "API keys", "Staff", "Accounts"],
         "Trail": ["Audit events"],

@@ -64,6 +64,24 @@ def test_an_author_writes_a_template_from_nothing(tenant):
     assert written.parts == {"text": "Xin chào\n{{ name }}"}
 
 
+def test_an_author_writes_mjml_and_sees_the_letter(tenant, draft):
+    console = console_of(tenant, Role.AUTHOR)
+    content = content_of(draft, Channel.EMAIL)
+    mjml = (
+        "<mjml><mj-body><mj-section><mj-column><mj-text>Hello {{ name }}</mj-text>"
+        "</mj-column></mj-section></mj-body></mjml>"
+    )
+
+    console.post(
+        f"{CONTENTS}{content.pk}/change/", subject="Hi", mjml=mjml, html="", text=""
+    )
+
+    assert content_of(draft, Channel.EMAIL).parts == {"subject": "Hi", "mjml": mjml}
+    shown = console.get(f"{VERSIONS}{draft.pk}/change/").content.decode()
+    assert "Hello Ann&lt;/div&gt;" in shown
+    assert "mj-text" not in shown
+
+
 def test_a_new_version_begins_as_the_newest_left_off(tenant, approved):
     console = console_of(tenant, Role.AUTHOR)
 

@@ -32,7 +32,7 @@ from tests.factories.staff import (
     console_of,
     superuser_console,
 )
-from tests.factories.templates import DraftFactory, TemplateFactory
+from tests.factories.templates import DraftFactory, LayoutFactory, TemplateFactory
 from tests.factories.tenants import TenantCategoryFactory, TenantFactory
 
 pytestmark = pytest.mark.usefixtures("db")
@@ -85,6 +85,7 @@ def rows_of(slug: str) -> Rows:
             "templates/template": draft.template_id,
             "templates/templateversion": draft.pk,
             "templates/templatecontent": draft.contents.order_by("pk")[0].pk,
+            "templates/layout": LayoutFactory.create(tenant=tenant).pk,
             "notifications/notification": delivery.notification_id,
             "notifications/delivery": delivery.pk,
             "notifications/deadletter": delivery.pk,
@@ -131,6 +132,7 @@ PAGES = [
     "templates/template",
     "templates/templateversion",
     "templates/templatecontent",
+    "templates/layout",
     "notifications/notification",
     "notifications/delivery",
     "notifications/deadletter",
@@ -267,6 +269,8 @@ def test_choosing_another_tenant_in_the_url_shows_nothing_of_it(page):
         ("preferences/suppression", "lift"),
         ("templates/template", "new_version"),
         ("templates/templateversion", "approve"),
+        ("templates/templateversion", "submit"),
+        ("templates/templateversion", "new_version"),
     ],
 )
 def test_actions_leave_another_tenants_rows_alone(page, action):

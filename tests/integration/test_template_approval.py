@@ -121,6 +121,7 @@ def test_approval_and_retirement_are_audited() -> None:
                 **about,
                 "hash": bytes(version.content_hash or b"").hex(),
                 "edited_by": "staff:author",
+                "layouts": [],
             },
         ),
         ("template.retired", "staff:binh", version.template.tenant_id, about),

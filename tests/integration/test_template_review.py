@@ -215,6 +215,7 @@ def test_letters_are_made_of_what_was_reviewed():
         "DELETE FROM template_version",
         """UPDATE template_content SET parts = '{"text": "Send money"}'""",
         """UPDATE template_content SET compiled = '{}', locale = 'vi'""",
+        "UPDATE template_content SET layout_version_id = 1",
         "DELETE FROM template_content",
         "UPDATE template SET category = 'otp'",
         """UPDATE template_version SET status = 'approved', edited_by = 'staff:x',
