@@ -100,6 +100,8 @@ def save_recipients(
     An address that stays keeps its id and status. A new one gets a new id, so that
     what was on its way to the old address does not follow.
     """
+    if not people:
+        return {}
     with transaction.atomic(), server_cursor() as cursor:
         created = _create(cursor, tenant_id, people)
         cursor.execute(_LOCK, [tenant_id, list(people)])
