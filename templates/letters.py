@@ -23,6 +23,8 @@ _INLINER = css_inline.CSSInliner(
 )
 _STYLE = re.compile(r"<style\b", re.IGNORECASE)
 _PREVIEW = re.compile(r'<div style="display:\s*none[^>]*>[^<]*</div>')
+# An image without an `alt`, as icons are, leaves nothing to read of its link.
+_EMPTY_LINK = re.compile(r"\[\]\((?:[^()\\]|\\.)*\)[ \t]*\n?")
 # Markdown means what is shown otherwise; here it is what people read.
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!-])")
 
@@ -79,7 +81,8 @@ def _plain(shielded: Shielded, html: str) -> str:
     maker.images_to_alt = True
     word = shielded.words.pattern
     bare = re.sub(rf"<!--({word})-->", r"\1", _PREVIEW.sub("", html, count=1))
-    text = re.sub(r"[ \t]+\n", "\n", maker.handle(bare))
+    text = _EMPTY_LINK.sub("", maker.handle(bare))
+    text = re.sub(r"[ \t]+\n", "\n", text)
     text = re.sub(r"\n{3,}", "\n\n", _ESCAPED.sub(r"\1", text))
     shielded.check(text, plain=True)
     blocks = [w for w, hidden in shielded.hidden.items() if hidden.place is Place.BLOCK]

@@ -150,6 +150,15 @@ def test_text_keeps_links_lists_and_entities_and_escapes_nothing():
     ]
 
 
+def test_links_of_images_that_say_nothing_are_left_out_of_the_text():
+    html = (
+        '<a href="https://example.com/(a)"><img src="x"></a>'
+        '<a href="{{ url }}"><img src="y" alt=""></a> <a href="{{ url }}">Here</a>'
+    )
+
+    assert made(html=html)["text"] == "[Here]({{ url }})"
+
+
 @pytest.mark.parametrize(
     ("html", "message"),
     [
