@@ -27,7 +27,8 @@ from tenants.category_catalog import categories_of_many
 from tenants.data_keys import seal
 from tenants.models import Tenant, TenantCategory
 
-NIGHT = datetime(2026, 8, 19, 17, 30, tzinfo=UTC)
+# Half past seven in Vietnam: quiet for who asked for it, and no longer by law.
+EARLY = datetime(2026, 8, 20, 0, 30, tzinfo=UTC)
 QUIET = {"start": "22:00", "end": "08:00", "time_zone": "Asia/Ho_Chi_Minh"}
 CATEGORY = "weekly_tips"
 
@@ -93,7 +94,7 @@ def _decide_all(
                 channel=channel,
                 category=category,
                 priority=Priority.LOW,
-                at=NIGHT,
+                at=EARLY,
             )
         )
     ]

@@ -9,13 +9,25 @@ import phonenumbers
 
 from preferences.contact import UnusableAddress, check_can_be_texted
 
+_GLOBAL_NETWORKS = "001"
 _PREFIX_DIGITS = 8
 # However short a number is, so many of its digits are no part of its prefix.
 _OTHER_DIGITS = 4
 
 
 def country_of(number: str) -> str:
-    """Return the country of an E.164 number; "" for none."""
+    """Return the country of an E.164 number; "" for none.
+
+    Most calling codes are one country's: to take the whole number apart costs a hundred
+    times as much as to see that.
+    """
+    for digits in (1, 2, 3):
+        code = number[1 : 1 + digits]
+        regions = phonenumbers.COUNTRY_CODE_TO_REGION_CODE.get(
+            int(code) if code.isdecimal() else 0, ()
+        )
+        if len(regions) == 1 and regions != (_GLOBAL_NETWORKS,):
+            return regions[0]
     try:
         parsed = phonenumbers.parse(number)
     except phonenumbers.NumberParseException:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import phonenumbers
 import pytest
 
 from preferences.contact import UnusableAddress
-from preferences.destinations import find_destination
+from preferences.destinations import country_of, find_destination
 
 VN, VN_AND_LA = frozenset({"VN"}), frozenset({"VN", "LA"})
 
@@ -58,3 +59,38 @@ def test_nothing_goes_to_other_countries_and_kinds_of_numbers(
         find_destination(number, countries=countries)
 
     assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("number", "country"),
+    [
+        ("+84912345678", "VN"),
+        ("+85620555512345", "LA"),
+        ("+447400123456", "GB"),
+        ("+447911123456", "GG"),  # shares its calling code
+        ("+12025550143", "US"),
+        ("+14165550143", "CA"),
+        ("+870773111632", "001"),
+        ("+99912345678", ""),
+        ("", ""),
+        ("+", ""),
+        ("nobody", ""),
+    ],
+)
+def test_a_numbers_country_is_told_by_its_calling_code_if_that_is_ones_alone(
+    number: str, country: str
+) -> None:
+    assert country_of(number) == country
+
+
+def test_every_example_number_is_of_its_country() -> None:
+    """The short way answers as the library does."""
+    for region in phonenumbers.SUPPORTED_REGIONS:
+        example = phonenumbers.example_number_for_type(
+            region, phonenumbers.PhoneNumberType.MOBILE
+        )
+        if example is not None:
+            number = phonenumbers.format_number(
+                example, phonenumbers.PhoneNumberFormat.E164
+            )
+            assert country_of(number) == phonenumbers.region_code_for_number(example)
