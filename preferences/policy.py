@@ -34,8 +34,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What a decision was made of: the choices by their version, the zone of the quiet
-    hours, and the moment that it was made for."""
+    """What a decision was made of: the choices by their version, the zone whose clock
+    counted, and the moment that it was made for."""
 
     preference_version: int
     time_zone: str
@@ -285,16 +285,23 @@ def _may_disturb(case: Case) -> bool:
 
 def _with_basis(decision: Decision, case: Case) -> Decision:
     # Without dataclasses.replace, which takes as long as all the rules.
-    profile = case.profile
-    quiet = profile.quiet_hours
     return Decision(
         verdict=decision.verdict,
         reason=decision.reason,
         rule=decision.rule,
         until=decision.until,
         basis=Basis(
-            preference_version=profile.preference_version,
-            time_zone=str(quiet.zone) if quiet is not None else profile.time_zone or "",
+            preference_version=case.profile.preference_version,
+            time_zone=_zone_of(decision.rule, case),
             at=case.at,
         ),
     )
+
+
+def _zone_of(rule: str, case: Case) -> str:
+    """Return whose clock counts; "" where the tenant's would and nothing asked."""
+    profile = case.profile
+    if rule == "tenant_quiet_hours":
+        return str(profile.zone)
+    week = _regional_week(case) if rule == "regional_hours" else profile.quiet_hours
+    return str(week.zone) if week is not None else profile.time_zone or ""

@@ -12,7 +12,7 @@ import pytest
 from notifications.dispatch.settling import settle_batch
 from notifications.management.sample import publish
 from tenants.process_cache import forget_everything
-from tests.acme import Api, deliveries, query, sandbox_calls
+from tests.acme import Api, deliveries, query
 from tests.integration.test_quiet_hours_at_the_claim import claim, try_to_send
 from tests.texts import AN, BRITISH, SALE, limit, text
 
@@ -46,9 +46,9 @@ def standing(notification_id: str) -> tuple[str, str]:
     return delivery["status"], delivery["reason"]
 
 
-def sent_texts(notification_id: str) -> list[str]:
-    (delivery,) = deliveries(notification_id)
-    return [call["parts"]["text"] for call in sandbox_calls(delivery["id"])]
+def sent_texts(api: Api, notification_id: str) -> list[str]:
+    answer = api.get("/v1/sandbox/messages", notification_id=notification_id)
+    return [each["parts"]["text"] for each in answer.json()["items"]]
 
 
 @pytest.mark.parametrize("phone", [AN, None], ids=["named", "known"])
@@ -60,11 +60,12 @@ def test_an_advertisement_to_vietnam_waits_for_seven_and_says_what_it_is(
     notification_id, decision = advertise(shop, "sale", phone=phone)
 
     assert (decision["rule"], decision["reason"]) == ("regional_hours",) * 2
+    assert decision["time_zone"] == "Asia/Ho_Chi_Minh"
     assert datetime.fromisoformat(decision["until"]) == AT_SEVEN
     (known,) = shop.standing(notification_id)["channels"]
     assert known["waiting_for"] == "quiet_hours"
     consume()
-    assert sent_texts(notification_id) == []
+    assert sent_texts(shop, notification_id) == []
     clock.stop_at(AT_SEVEN)
     consume()
 
@@ -77,13 +78,8 @@ def test_the_label_is_in_the_text_that_is_sent(shop, consume, clock):
     abroad, _ = advertise(shop, "abroad", phone=BRITISH)
     consume()
 
-    assert shop_texts(shop, notification_id) == ["[QC] Everything must go."]
-    assert shop_texts(shop, abroad) == ["Everything must go."]
-
-
-def shop_texts(api: Api, notification_id: str) -> list[str]:
-    answer = api.get("/v1/sandbox/messages", notification_id=notification_id)
-    return [each["parts"]["text"] for each in answer.json()["items"]]
+    assert sent_texts(shop, notification_id) == ["[QC] Everything must go."]
+    assert sent_texts(shop, abroad) == ["Everything must go."]
 
 
 def test_a_code_and_another_country_do_not_wait(shop, consume):
