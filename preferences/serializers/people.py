@@ -61,6 +61,7 @@ class UserSerializer(StrictSerializer):
         many=True,
         required=False,
         allow_null=True,
+        max_length=MOST_ADDRESSES * len(ADDRESS_CHANNELS),
         help_text="Instead of `email` and `phone`: several of a channel, the first is"
         " sent to as long as nothing speaks against it.",
     )

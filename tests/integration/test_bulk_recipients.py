@@ -118,6 +118,18 @@ def test_a_thousand_people_take_as_many_statements_as_one(service: Client) -> No
     assert Address.objects.count() == 1_000
 
 
+def test_a_person_has_so_many_addresses_that_each_can_be_told_of(
+    service: Client,
+) -> None:
+    """An answer is no larger than its question by any factor."""
+    many = {"user_id": "usr_1", "addresses": [0] * 100_000}
+
+    answer = save(service, [many])
+
+    (error,) = answer.json()["results"][0]["errors"]
+    assert error["pointer"] == "/users/0/addresses"
+
+
 def test_people_who_are_as_told_are_left_alone(service: Client) -> None:
     save(service, people(3, phone="0912345678", time_zone="Asia/Ho_Chi_Minh"))
     before = list(Recipient.objects.order_by("id").values())

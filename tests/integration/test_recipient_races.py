@@ -1,4 +1,4 @@
-"""The same people saved by several at once."""
+"""The same people saved by several at once, and by one for long."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import pytest
+from django.db import connection
+from django.test import Client
 
 from preferences.models import Address, Recipient
 from preferences.recipients import RecipientDetails, TypedAddress
@@ -13,7 +15,7 @@ from preferences.saving import Saved, save_recipients
 from providers.channels import Channel
 from tenants.models import Tenant
 from tests.acme import run_together
-from tests.factories.tenants import TenantFactory
+from tests.factories.tenants import TenantFactory, api_key, authorization
 
 pytestmark = pytest.mark.usefixtures("committed")
 NUMBERS = range(200)
@@ -64,3 +66,23 @@ def test_of_many_who_create_one_person_one_has_created_them() -> None:
         Saved.CREATED: 1,
         Saved.UNCHANGED: 5,
     }
+
+
+def test_no_transaction_stands_idle_while_many_people_are_read() -> None:
+    """A thousand with twenty addresses each take seconds; the key is taken after it."""
+    service = Client(headers=authorization(api_key(TenantFactory.create())))
+    addresses = [{"channel": "sms", "value": "0"}] * 20
+    wrong = [{"user_id": f"no_{at}", "addresses": addresses} for at in range(999)]
+    with connection.cursor() as cursor:
+        cursor.execute("SET idle_in_transaction_session_timeout = '200ms'")
+
+    answer = service.post(
+        "/v1/users",
+        {"users": [*wrong, {"user_id": "usr_1"}]},
+        content_type="application/json",
+        headers={"Idempotency-Key": "sync-1"},
+    )
+
+    assert answer.status_code == 200, answer.content
+    outcomes = Counter(result["outcome"] for result in answer.json()["results"])
+    assert outcomes == {"refused": 999, "created": 1}
