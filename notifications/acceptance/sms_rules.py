@@ -7,7 +7,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cache
+from functools import cache, lru_cache
 
 from django.conf import settings
 
@@ -245,12 +245,23 @@ def _watch(tenant_id: int, destination: Destination, counted: Counted) -> None:
 def _cost(version: PinnedVersion, country: str, regional: RegionalRules) -> int:
     """Estimate by the longest of the template's texts, before anything is filled in."""
     by_locale = version.contents[Channel.SMS].values()
-    texts = [parts.get("text", "") for parts in by_locale]
-    if limits_of(tenant_id=version.tenant_id).transliterates_sms:
-        texts = [transliterate(text).text for text in texts]
-    return segment_price(country) * max(
-        measure(regional.labelled(text)).segments for text in texts
+    segments = _most_segments(
+        tuple(parts.get("text", "") for parts in by_locale),
+        labels=regional.labels,
+        transliterates=limits_of(tenant_id=version.tenant_id).transliterates_sms,
     )
+    return segment_price(country) * segments
+
+
+@lru_cache(maxsize=1_000)
+def _most_segments(
+    texts: Sequence[str], *, labels: tuple[str, ...], transliterates: bool
+) -> int:
+    """Count once what every acceptance of a template asks."""
+    if transliterates:
+        texts = [transliterate(text).text for text in texts]
+    labelled = map(RegionalRules(labels=labels).labelled, texts)
+    return max(measure(text).segments for text in labelled)
 
 
 @cache

@@ -57,7 +57,7 @@ class UserSerializer(StrictSerializer):
     country = CountryField(required=False, allow_null=True)
     email = TextField(required=False, allow_null=True)
     phone = TextField(required=False, allow_null=True)
-    addresses = AddressSerializer(
+    addresses = AddressSerializer(  # type: ignore[call-arg] # of its list
         many=True,
         required=False,
         allow_null=True,

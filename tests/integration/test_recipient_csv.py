@@ -153,6 +153,17 @@ def test_a_row_that_is_wrong_is_named_by_its_line_and_the_others_are_kept(tenant
     assert person.phone == "+84912345678"  # the 0 that a spreadsheet took away
 
 
+def test_what_stands_before_the_place_where_a_file_breaks_off_is_kept(tenant, load):
+    """Bad input 78"""
+    rows = "\n".join(f"usr_{at},,,,u{at}@b.co," for at in range(3))
+
+    said, _ = load(f'{HEADER}\n{rows}\nusr_9,,,,"a@b.co\n')
+
+    assert "Not CSV in line 5" in said
+    assert "3 created" in said
+    assert set(emails(tenant)) == {"usr_0", "usr_1", "usr_2"}
+
+
 def test_a_trial_saves_nobody(tenant, load):
     assert load(f"{HEADER}\nusr_1,,,,a@b.co,", "--dry-run") == ("1 usable.", "")
     assert not Recipient.objects.exists()

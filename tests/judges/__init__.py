@@ -58,10 +58,11 @@ def _packages() -> Path | None:
             for name in _MANIFESTS:
                 shutil.copy(_HERE / name, folder)
             command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-            installed = subprocess.run(
-                command, cwd=folder, capture_output=True, timeout=300, check=False
-            )
-            if installed.returncode != 0:
+            try:
+                subprocess.run(
+                    command, cwd=folder, capture_output=True, timeout=300, check=True
+                )
+            except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
                 return None
             (folder / "done").touch()
     return folder / "node_modules"

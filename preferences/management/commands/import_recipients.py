@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +41,28 @@ class Command(BaseCommand):
         if tenant is None:
             raise CommandError(f"There is no tenant {options['tenant']!r}.")
         counts: Counter[str] = Counter()
+        people: dict[str, RecipientDetails] = {}
+
+        def save() -> None:
+            saved = (
+                dict.fromkeys(people, "usable")
+                if options["dry_run"]
+                else save_recipients(tenant_id=tenant.pk, people=people)
+            )
+            counts.update(str(each) for each in saved.values())
+            people.clear()
+
         try:
             with open_csv(options["file"]) as file:
                 rows = _Reader(tenant).usable(read_rows(file), self._refuse, counts)
-                while people := dict(islice(rows, _BATCH)):
-                    saved = (
-                        dict.fromkeys(people, "usable")
-                        if options["dry_run"]
-                        else save_recipients(tenant_id=tenant.pk, people=people)
-                    )
-                    counts.update(str(each) for each in saved.values())
+                for user_id, details in rows:
+                    people[user_id] = details
+                    if len(people) == _BATCH:
+                        save()
         except (OSError, UnreadableFile) as unreadable:
+            save()  # what stands before the place where the file breaks off
             raise CommandError(f"{unreadable} {_told(counts)}") from unreadable
+        save()
         if counts.total() == counts["refused"]:
             raise CommandError(f"There is nobody in it to save. {_told(counts)}")
         if counts["refused"]:
