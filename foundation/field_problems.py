@@ -13,6 +13,14 @@ class FieldProblem:
     detail: str
 
 
+class FieldsRefused(Exception):
+    """What was asked cannot be done, because of single fields."""
+
+    def __init__(self, *errors: FieldProblem) -> None:
+        super().__init__("; ".join(f"{e.pointer}: {e.detail}" for e in errors))
+        self.errors = errors
+
+
 def locate(detail: object, pointer: str = "") -> list[FieldProblem]:
     """Return what the nested lists and objects of a validation error complain of."""
     match detail:

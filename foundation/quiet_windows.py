@@ -15,8 +15,9 @@ from typing import NotRequired, TypedDict
 from foundation.quiet_hours import DAYS, QuietHours, QuietWeek, leaves_a_minute
 
 END_OF_DAY = "24:00"
-_CLOCK = r"((?:[01][0-9]|2[0-3]):[0-5][0-9])"
-_LINE = re.compile(rf"([a-z,-]+) {_CLOCK}-(?:{_CLOCK}|(24:00))")
+# A time of day.
+CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_LINE = re.compile(rf"([a-z,-]+) ({CLOCK})-({CLOCK}|{END_OF_DAY})")
 _EVERY_DAY = "daily"
 
 
@@ -82,7 +83,7 @@ def _window_in(line: str, number: int) -> Window:
         raise UnreadableLines(
             f"Line {number}: write days and hours like mon-fri 21:00-08:00."
         )
-    start, end = found[2], found[3] or found[4]
+    start, end = found[2], found[3]
     if start == end:
         raise UnreadableLines(f"Line {number}: it ends when it starts.")
     return Window(days=days, start=start, end=end)

@@ -9,6 +9,8 @@ import phonenumbers
 from email_validator import EmailNotValidError, validate_email
 from phonenumbers import NumberParseException, PhoneNumber, PhoneNumberType
 
+from providers.channels import Channel
+
 # What copying from a document or a chat leaves around an address. Line breaks are
 # not among them: they are how headers and second recipients are smuggled in.
 _PADDING = " \t\u00a0\u200b\u200c\u200d\u2060\ufeff"
@@ -36,6 +38,13 @@ class UnusableAddress(ValueError):
         super().__init__(detail)
         self.reason = reason
         self.detail = detail
+
+
+def normalise_address(text: str, *, channel: Channel, region: str | None) -> str:
+    """Return the one spelling of an e-mail address or phone number."""
+    if channel is Channel.EMAIL:
+        return normalise_email(text)
+    return normalise_phone(text, region=region)
 
 
 def normalise_email(text: str) -> str:

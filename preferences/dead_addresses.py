@@ -12,9 +12,10 @@ from uuid import UUID
 
 from audit.events import AuditRecord, EventKind
 from audit.recorder import record_events
-from foundation.ids import new_id, public_id
+from foundation.ids import public_id
 from foundation.statements import Cursor
-from preferences.held import Reason
+from preferences.held import Held, Reason
+from preferences.suppression import Entry, add_suppressions
 from providers.base import Scope
 from providers.channels import Channel
 
@@ -27,17 +28,6 @@ DELETE FROM device d
                  ORDER BY l.id
                    FOR UPDATE OF l)
 RETURNING d.id
-"""
-# In the order of the unique index: two batches wait for each other, never crosswise.
-_SUPPRESS = """
-INSERT INTO suppression (id, tenant_id, channel, key, category, reason, created_by)
-SELECT r.id, r.tenant_id, r.channel, r.key, '', r.reason, %s
-  FROM unnest(%s::uuid[], %s::bigint[], %s::smallint[], %s::bytea[], %s::text[])
-       r (id, tenant_id, channel, key, reason)
- ORDER BY r.tenant_id, r.channel, r.key, r.reason
-    ON CONFLICT (tenant_id, channel, key, category, reason) WHERE lifted_at IS NULL
-    DO NOTHING
-RETURNING id
 """
 _REASONS = {Scope.ADDRESS: Reason.HARD_BOUNCE, Scope.OPT_OUT: Reason.STOP}
 
@@ -63,76 +53,50 @@ def is_dead(scope: Scope) -> bool:
 
 def note_dead(cursor: Cursor, dead: Sequence[DeadAddress], *, actor: str) -> None:
     """Remove the devices, suppress the addresses, and say so in the trail."""
-    devices = [known for known in dead if known.scope is Scope.TOKEN]
-    others = [known for known in dead if known.scope in _REASONS]
-    events = [
-        *_remove_devices(cursor, devices, actor=actor),
-        *_suppress(cursor, others, actor=actor),
-    ]
-    record_events(cursor, events)
+    _remove_devices(
+        cursor, [each for each in dead if each.scope is Scope.TOKEN], actor=actor
+    )
+    add_suppressions(
+        cursor, [_entry(each, actor=actor) for each in dead if each.scope in _REASONS]
+    )
 
 
-def _remove_devices(
-    cursor: Cursor, dead: Sequence[DeadAddress], *, actor: str
-) -> list[AuditRecord]:
+def _remove_devices(cursor: Cursor, dead: Sequence[DeadAddress], *, actor: str) -> None:
     known = {each.address_id: each for each in dead if each.address_id is not None}
     if not known:
-        return []
+        return
     keys = [each.key for each in known.values()]
     cursor.execute(_REMOVE_DEVICES, [list(known), keys])
-    return [
-        _event(
-            EventKind.DEVICE_DIED,
-            known[device_id],
-            {"device": public_id("dev", device_id)},
-            actor=actor,
-        )
-        for (device_id,) in cursor.fetchall()
-    ]
+    removed = [row[0] for row in cursor.fetchall()]
+    record_events(cursor, [_died(each, known[each], actor=actor) for each in removed])
 
 
-def _suppress(
-    cursor: Cursor, dead: Sequence[DeadAddress], *, actor: str
-) -> list[AuditRecord]:
-    if not dead:
-        return []
-    known = {new_id(): each for each in dead}
-    rows = [
-        (entry, each.tenant_id, each.channel.value, each.key, _reason(each))
-        for entry, each in known.items()
-    ]
-    cursor.execute(_SUPPRESS, [actor, *map(list, zip(*rows, strict=True))])
-    return [
-        _event(
-            EventKind.SUPPRESSION_ADDED,
-            known[entry],
-            {
-                "suppression": public_id("sup", entry),
-                "reason": _reason(known[entry]),
-                "category": "",
-            },
-            actor=actor,
-        )
-        for (entry,) in cursor.fetchall()
-    ]
-
-
-def _reason(dead: DeadAddress) -> str:
-    return _REASONS[dead.scope].value
-
-
-def _event(
-    kind: EventKind, dead: DeadAddress, detail: dict[str, object], *, actor: str
-) -> AuditRecord:
+def _died(device_id: UUID, dead: DeadAddress, *, actor: str) -> AuditRecord:
     return AuditRecord(
-        kind=kind,
+        kind=EventKind.DEVICE_DIED,
         tenant_id=dead.tenant_id,
         actor=actor,
         notification_id=dead.notification_id,
-        # No event of the delivery's: that is over.
         detail={
             "channel": dead.channel.key,
-            "delivery": public_id("dlv", dead.delivery_id),
-            **detail,
+            "device": public_id("dev", device_id),
+            **_delivery(dead),
         },
     )
+
+
+def _entry(dead: DeadAddress, *, actor: str) -> Entry:
+    return Entry(
+        tenant_id=dead.tenant_id,
+        channel=dead.channel,
+        key=dead.key,
+        held=Held(reason=_REASONS[dead.scope]),
+        actor=actor,
+        notification_id=dead.notification_id,
+        detail=_delivery(dead),
+    )
+
+
+def _delivery(dead: DeadAddress) -> dict[str, object]:
+    """Name the delivery in the detail: it is over, and this no event of its own."""
+    return {"delivery": public_id("dlv", dead.delivery_id)}

@@ -8,11 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from foundation.quiet_hours import QuietHours, QuietWeek
-from foundation.sealing import SealBroken
-from preferences.destinations import country_of
 from preferences.held import Held
 from preferences.profile import KnownAddress, Profile
-from preferences.regional_rules import are_regional, find_rules
+from preferences.regional_rules import find_rules, regional_country
 from providers.channels import Channel
 from tenants.categories import Category, KnownCategory, Priority
 
@@ -143,10 +141,9 @@ def decide_addresses(case: Case) -> list[tuple[KnownAddress | None, Decision]]:
 
 def at_address(case: Case, address: KnownAddress) -> Case:
     """Return the case of sending to one of the person's addresses."""
-    is_regional = are_regional(case.channel, case.category)
-    if not address.held and not is_regional:
+    country = regional_country(case.channel, case.category, address.reveal)
+    if not address.held and not country:
         return case
-    country = _country_of(address) if is_regional else ""
     return replace(case, held=address.held, country=country)
 
 
@@ -270,13 +267,6 @@ RULES: Mapping[str, Rule] = {
 def _choice(case: Case) -> bool | None:
     chosen = case.profile.category_choices.get(case.category.name)
     return None if chosen is None else chosen.get(case.channel.key)
-
-
-def _country_of(address: KnownAddress) -> str:
-    try:
-        return country_of(address.value)
-    except SealBroken:
-        return ""  # it cannot be sent to either, which the claim says
 
 
 def _may_disturb(case: Case) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import tzinfo
 from pathlib import Path
@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 
 from foundation.quiet_hours import QuietWeek
 from foundation.quiet_windows import read_lines, week_of
+from foundation.sealing import SealBroken
+from preferences.destinations import country_of
 from providers.channels import Channel
 from tenants.categories import KnownCategory, LegalClass
 
@@ -47,6 +49,19 @@ NEUTRAL = RegionalRules()
 def are_regional(channel: Channel, category: KnownCategory) -> bool:
     """Tell whether the rules of a region are about such messages."""
     return channel is Channel.SMS and category.legal_class is LegalClass.MARKETING
+
+
+def regional_country(
+    channel: Channel, category: KnownCategory, reveal: Callable[[], str | None]
+) -> str:
+    """Return where a number is that such a message would go to; "" where no rules are
+    about it, and for one that cannot be opened: nothing can be sent there either."""
+    if not are_regional(channel, category):
+        return ""
+    try:
+        return country_of(reveal() or "")
+    except SealBroken:
+        return ""
 
 
 def find_rules(

@@ -7,7 +7,7 @@ and covers every spelling, whoever has the address and whoever names it in a cal
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import transaction
@@ -30,13 +30,16 @@ class UnknownSuppression(LookupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What is to be held back, and who says so."""
+    """What is to be held back, who says so, and which notification showed it, if any;
+    `detail` is for the trail."""
 
     tenant_id: int
     channel: Channel
     key: bytes
     held: Held
     actor: str
+    notification_id: UUID | None = None
+    detail: Mapping[str, object] = field(default_factory=dict)
 
 
 # OFFSET 0 keeps it one index look-up for each address: a plain join may be turned into
@@ -48,9 +51,14 @@ SELECT r.tenant_id, r.channel, r.key, held.reason, held.category
                  WHERE s.tenant_id = r.tenant_id AND s.channel = r.channel
                    AND s.key = r.key AND s.lifted_at IS NULL OFFSET 0) held
 """
+# In the order of the unique index: two batches wait for each other, never crosswise.
 _ADD = """
 INSERT INTO suppression (id, tenant_id, channel, key, category, reason, created_by)
-VALUES (%s, %s, %s, %s, %s, %s, %s)
+SELECT r.*
+  FROM unnest(%s::uuid[], %s::bigint[], %s::smallint[], %s::bytea[], %s::text[],
+              %s::text[], %s::text[])
+       r (id, tenant_id, channel, key, category, reason, created_by)
+ ORDER BY r.tenant_id, r.channel, r.key, r.category, r.reason
     ON CONFLICT (tenant_id, channel, key, category, reason) WHERE lifted_at IS NULL
     DO NOTHING
 RETURNING id
@@ -78,33 +86,27 @@ def find_suppressions(places: Collection[Place]) -> Mapping[Place, Sequence[Held
 
 def add_suppression(entry: Entry) -> Suppression:
     """Put an address on the list; the entry that there is already is returned."""
-    held, where = entry.held, [entry.tenant_id, entry.channel.value, entry.key]
     with transaction.atomic(), server_cursor() as cursor:
-        cursor.execute(
-            _ADD, [new_id(), *where, held.category, held.reason.value, entry.actor]
-        )
-        if (row := cursor.fetchone()) is not None:
-            detail = {"suppression": public_id("sup", row[0])}
-            _record(
-                cursor,
-                EventKind.SUPPRESSION_ADDED,
-                tenant_id=entry.tenant_id,
-                actor=entry.actor,
-                detail={
-                    **detail,
-                    "channel": entry.channel.key,
-                    "reason": held.reason.value,
-                    "category": held.category,
-                },
-            )
+        add_suppressions(cursor, [entry])
         return Suppression.objects.get(
             tenant_id=entry.tenant_id,
             channel=entry.channel.value,
             key=entry.key,
-            category=held.category,
-            reason=held.reason,
+            category=entry.held.category,
+            reason=entry.held.reason,
             lifted_at=None,
         )
+
+
+def add_suppressions(cursor: Cursor, entries: Sequence[Entry]) -> None:
+    """Put addresses on the list, and into the trail those that were not there yet."""
+    if not entries:
+        return
+    new = {new_id(): entry for entry in entries}
+    rows = [(entry_id, *_row(entry)) for entry_id, entry in new.items()]
+    cursor.execute(_ADD, list(map(list, zip(*rows, strict=True))))
+    added = [row[0] for row in cursor.fetchall()]
+    record_events(cursor, [_added(each, new[each]) for each in added])
 
 
 def lift_suppression(*, tenant_id: int, suppression_id: UUID, actor: str) -> None:
@@ -114,9 +116,8 @@ def lift_suppression(*, tenant_id: int, suppression_id: UUID, actor: str) -> Non
         if (row := cursor.fetchone()) is None:
             raise UnknownSuppression
         channel, category, reason = row
-        _record(
-            cursor,
-            EventKind.SUPPRESSION_LIFTED,
+        lifted = AuditRecord(
+            kind=EventKind.SUPPRESSION_LIFTED,
             tenant_id=tenant_id,
             actor=actor,
             detail={
@@ -126,15 +127,25 @@ def lift_suppression(*, tenant_id: int, suppression_id: UUID, actor: str) -> Non
                 "category": category,
             },
         )
+        record_events(cursor, [lifted])
 
 
-def _record(
-    cursor: Cursor,
-    kind: EventKind,
-    *,
-    tenant_id: int,
-    actor: str,
-    detail: Mapping[str, object],
-) -> None:
-    event = AuditRecord(kind=kind, tenant_id=tenant_id, actor=actor, detail=detail)
-    record_events(cursor, [event])
+def _row(entry: Entry) -> tuple[object, ...]:
+    held, place = entry.held, (entry.tenant_id, entry.channel.value, entry.key)
+    return (*place, held.category, held.reason.value, entry.actor)
+
+
+def _added(entry_id: UUID, entry: Entry) -> AuditRecord:
+    return AuditRecord(
+        kind=EventKind.SUPPRESSION_ADDED,
+        tenant_id=entry.tenant_id,
+        actor=entry.actor,
+        notification_id=entry.notification_id,
+        detail={
+            "suppression": public_id("sup", entry_id),
+            "channel": entry.channel.key,
+            "reason": entry.held.reason.value,
+            "category": entry.held.category,
+            **entry.detail,
+        },
+    )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from foundation.field_problems import FieldProblem, FieldsRefused
 from providers.channels import Channel
 from templates.approval import Problem, find_problems
 from templates.catalog import PinnedVersion, pin
@@ -48,20 +49,8 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FieldFault:
-    """One thing wrong with what is asked: where (a JSON pointer) and what."""
-
-    pointer: str
-    detail: str
-
-
-class PreviewRefused(Exception):
+class PreviewRefused(FieldsRefused):
     """What is asked cannot be shown."""
-
-    def __init__(self, *errors: FieldFault) -> None:
-        super().__init__("; ".join(f"{e.pointer}: {e.detail}" for e in errors))
-        self.errors = errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +141,7 @@ def _channels(pinned: PinnedVersion, wish: Wish) -> Sequence[Channel]:
     if wish.channels is None:
         return sorted(pinned.contents)
     errors = [
-        FieldFault(f"/channels/{index}", f"the version has no {channel.key} content")
+        FieldProblem(f"/channels/{index}", f"the version has no {channel.key} content")
         for index, channel in enumerate(wish.channels)
         if channel not in pinned.contents
     ]
@@ -171,14 +160,14 @@ def _locales(
     )
     if len(locales) > MOST_LOCALES:
         detail = f"the version has {len(locales)}: name {MOST_LOCALES} at most"
-        raise PreviewRefused(FieldFault("/locales", detail))
+        raise PreviewRefused(FieldProblem("/locales", detail))
     return locales
 
 
 def _variables(version: TemplateVersion, wish: Wish) -> Mapping[str, Any]:
     """Return what to fill in, checked as an acceptance does."""
     faults = [
-        FieldFault("/version", f"its schema{error.pointer}: {error.message}")
+        FieldProblem("/version", f"its schema{error.pointer}: {error.message}")
         for error in check_schema(version.schema)
     ]
     if faults:
@@ -187,7 +176,7 @@ def _variables(version: TemplateVersion, wish: Wish) -> Mapping[str, Any]:
     if given is None:
         given, whose = version.sample or {}, " in the version's sample"
     faults = [
-        FieldFault(f"/variables{error.pointer}", error.message + whose)
+        FieldProblem(f"/variables{error.pointer}", error.message + whose)
         for error in check_variables(schema=version.schema, variables=given)
     ]
     if faults:

@@ -7,8 +7,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from foundation.field_problems import FieldProblem
 from templates.catalog import UnknownTemplateVersion, find_any_version
-from templates.previewing import FieldFault, PreviewRefused, preview_version
+from templates.previewing import PreviewRefused, preview_version
 from templates.serializers import PreviewedVersionBody, WishSerializer
 from tenants.authentication import ApiKeyAuthentication, caller
 from tenants.permissions import HasScope
@@ -38,6 +39,6 @@ class PreviewView(APIView):
             )
         except UnknownTemplateVersion as unknown:
             detail = "there is none" if number else "none is approved: name a draft"
-            raise PreviewRefused(FieldFault("/version", detail)) from unknown
+            raise PreviewRefused(FieldProblem("/version", detail)) from unknown
         previewed = preview_version(version, asked.wish())
         return Response(PreviewedVersionBody(previewed).data)

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import OperationalError, transaction
 
 from foundation.failpoints import failpoint
+from foundation.field_problems import FieldProblem
 from foundation.statements import server_cursor
 from notifications import order
 from notifications.acceptance import caps, sms_rules
@@ -22,7 +23,6 @@ from notifications.acceptance.statement import ACCEPT
 from notifications.acceptance.storage import StorageFull, check_storage
 from notifications.acceptance.submission import (
     Caller,
-    FieldError,
     InvalidSubmission,
     Submission,
     check_dates,
@@ -132,6 +132,7 @@ def _prepare(caller: Caller, submission: Submission) -> _Prepared:
         caller=caller,
         submission=submission,
         version=version,
+        category=category,
         profile=profile,
         targets=targets,
     )
@@ -172,18 +173,20 @@ def _pin_version(caller: Caller, submission: Submission) -> PinnedVersion:
             number=submission.template_version,
         )
     except UnknownTemplate as unknown:
-        raise InvalidSubmission(FieldError("/template/name", str(unknown))) from unknown
+        raise InvalidSubmission(
+            FieldProblem("/template/name", str(unknown))
+        ) from unknown
     except UnknownTemplateVersion as unknown:
         raise InvalidSubmission(
-            FieldError("/template/version", str(unknown))
+            FieldProblem("/template/version", str(unknown))
         ) from unknown
     errors = [
-        FieldError(f"/channels/{index}", f"the template has no {channel.key} content")
+        FieldProblem(f"/channels/{index}", f"the template has no {channel.key} content")
         for index, channel in enumerate(submission.channels)
         if channel not in version.contents
     ]
     errors += [
-        FieldError(f"/variables{error.pointer}", error.message)
+        FieldProblem(f"/variables{error.pointer}", error.message)
         for error in check_variables(
             schema=version.schema, variables=submission.variables
         )

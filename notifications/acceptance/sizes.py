@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from foundation.field_problems import FieldProblem
 from notifications.acceptance.submission import (
-    FieldError,
     InvalidSubmission,
     Submission,
 )
@@ -43,7 +43,7 @@ def check_sizes(
         if each.decision.verdict is not Verdict.SUPPRESS
     }
     errors = [
-        FieldError(f"/channels/{index}", fault)
+        FieldProblem(f"/channels/{index}", fault)
         for index, channel in enumerate(submission.channels)
         if channel in going
         for fault in _faults(submission, version, profile, channel, limits)

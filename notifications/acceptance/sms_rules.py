@@ -11,11 +11,11 @@ from functools import cache, lru_cache
 
 from django.conf import settings
 
+from foundation.field_problems import FieldProblem
 from foundation.sealing import SealBroken
 from notifications.acceptance.caps import counts
 from notifications.acceptance.submission import (
     Caller,
-    FieldError,
     InvalidSubmission,
     Submission,
 )
@@ -29,8 +29,7 @@ from providers.channels import Channel
 from providers.sms_text import measure
 from templates.catalog import PinnedVersion
 from templates.transliteration import transliterate
-from tenants.categories import Category
-from tenants.category_catalog import find_category
+from tenants.categories import Category, KnownCategory
 from tenants.data_keys import blind_index
 from tenants.limits import limits_of
 from tenants.metrics import NUMBER_LIMITED
@@ -70,6 +69,7 @@ def judge_texts(
     caller: Caller,
     submission: Submission,
     version: PinnedVersion,
+    category: KnownCategory,
     profile: Profile,
     targets: Sequence[Target],
 ) -> Judged:
@@ -87,21 +87,18 @@ def judge_texts(
     except UnusableAddress as unusable:
         if found.given is not None:
             raise InvalidSubmission(
-                FieldError("/recipient/phone", unusable.detail)
+                FieldProblem("/recipient/phone", unusable.detail)
             ) from unusable
         held = found.decision.instead(reason=unusable.reason, rule="sms_destination")
         return Judged(targets=_replaced(targets, found, held))
     if destination is None:
         return Judged(targets=targets)
-    category = version.base_category
     regional = find_rules(
-        country=destination.country,
-        channel=Channel.SMS,
-        category=find_category(tenant_id=caller.tenant_id, name=version.category),
+        country=destination.country, channel=Channel.SMS, category=category
     )
-    counted = _count(caller.tenant_id, found, destination, category, regional)
+    counted = _count(caller.tenant_id, found, destination, category.base, regional)
     if counted is not None and (by := counted.refused_by) is not None:
-        if category is not Category.MARKETING:
+        if category.base is not Category.MARKETING:
             raise NumberLimited(rule=by.name, wait_seconds=counted.wait_seconds)
         held = found.decision.instead(reason="number_limited", rule=by.name)
         return Judged(targets=_replaced(targets, found, held))

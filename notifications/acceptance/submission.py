@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from foundation.database_clock import database_now
+from foundation.field_problems import FieldProblem, FieldsRefused
 from providers.channels import Channel
 from tenants.categories import Category, Priority, default_priority
 
@@ -14,20 +15,8 @@ EARLIEST = timedelta(minutes=-5)
 LATEST = timedelta(days=400)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """One thing wrong with a request: where (a JSON pointer) and what."""
-
-    pointer: str
-    detail: str
-
-
-class InvalidSubmission(Exception):
+class InvalidSubmission(FieldsRefused):
     """The notification cannot be accepted as it is."""
-
-    def __init__(self, *errors: FieldError) -> None:
-        super().__init__("; ".join(f"{e.pointer}: {e.detail}" for e in errors))
-        self.errors = errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +68,9 @@ def check_dates(submission: Submission) -> timedelta:
     send_at = submission.send_at or now
     if not EARLIEST <= send_at - now <= LATEST:
         raise InvalidSubmission(
-            FieldError("/send_at", "must be at most 5 minutes past and 400 days ahead")
+            FieldProblem(
+                "/send_at", "must be at most 5 minutes past and 400 days ahead"
+            )
         )
     ahead = max(send_at - now, timedelta(0))
     if submission.expires_at is None:
@@ -88,7 +79,7 @@ def check_dates(submission: Submission) -> timedelta:
         raise expires_too_soon()
     if submission.expires_at - send_at > LATEST:
         raise InvalidSubmission(
-            FieldError("/expires_at", "must be at most 400 days after send_at")
+            FieldProblem("/expires_at", "must be at most 400 days after send_at")
         )
     return ahead
 
@@ -96,5 +87,5 @@ def check_dates(submission: Submission) -> timedelta:
 def expires_too_soon() -> InvalidSubmission:
     """Say that the notification would never be sent."""
     return InvalidSubmission(
-        FieldError("/expires_at", "must be after send_at and in the future")
+        FieldProblem("/expires_at", "must be after send_at and in the future")
     )

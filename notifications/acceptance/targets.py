@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from foundation.field_problems import FieldProblem
 from notifications.acceptance.submission import (
     Caller,
-    FieldError,
     InvalidSubmission,
     Submission,
 )
 from preferences.address_keys import address_key
 from preferences.contact import UnusableAddress, normalise_email, normalise_phone
-from preferences.destinations import country_of
 from preferences.held import Held
 from preferences.policy import Case, Decision, decide, decide_addresses
 from preferences.profile import Profile
-from preferences.regional_rules import are_regional
+from preferences.regional_rules import regional_country
 from preferences.suppression import find_suppressions
 from providers.channels import Channel
 from tenants.categories import KnownCategory
@@ -75,8 +74,7 @@ def choose_targets(
 
 
 def _at_given(case: Case, address: _Given) -> Case:
-    is_regional = are_regional(case.channel, case.category)
-    country = country_of(address.value) if is_regional else ""
+    country = regional_country(case.channel, case.category, lambda: address.value)
     return replace(case, held=address.held, country=country)
 
 
@@ -106,7 +104,7 @@ def _given_addresses(caller: Caller, submission: Submission) -> dict[Channel, _G
                 submission.phone, region=_region(caller.tenant_id)
             )
     except UnusableAddress as unusable:
-        raise InvalidSubmission(FieldError(pointer, unusable.detail)) from unusable
+        raise InvalidSubmission(FieldProblem(pointer, unusable.detail)) from unusable
     tenant_id = caller.tenant_id
     keys = {
         channel: address_key(tenant_id=tenant_id, channel=channel, value=value)

@@ -8,14 +8,12 @@ from uuid import UUID
 
 import orjson
 
-from foundation.sealing import SealBroken
 from foundation.statements import Cursor
 from notifications.outbox import Lane
 from notifications.transitions import Begun, BrokenInvariant, Fence
-from preferences.destinations import country_of
 from preferences.profile import Profile
 from preferences.profiles import load_profiles
-from preferences.regional_rules import are_regional
+from preferences.regional_rules import regional_country
 from providers.account_faults import faulty_accounts, take_probes
 from providers.base import Adapter, LocalAdapter, SearchableAdapter
 from providers.channels import Channel
@@ -256,16 +254,8 @@ def _work(
         adapter=_adapter(provider),
         sealed_content=sealed,
     )
-    if not are_regional(channel, category):
-        return work
-    return replace(work, country=_country(work))
-
-
-def _country(work: Work) -> str:
-    try:
-        return country_of(work.address() or "")
-    except SealBroken:
-        return ""  # nor can it be sent to, which is found out next
+    country = regional_country(channel, category, work.address)
+    return replace(work, country=country) if country else work
 
 
 def _adapter(provider: str) -> type[Adapter] | None:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from foundation.field_problems import FieldProblem
 from foundation.user_ids import WHOLE_USER_ID
 from notifications.acceptance.submission import (
-    FieldError,
     InvalidSubmission,
     Submission,
 )
@@ -85,7 +85,9 @@ def decode_body(data: object) -> NotificationBody:
         raise InvalidSubmission(_field_error(str(refused))) from refused
     for index, channel in enumerate(body.channels):
         if channel in body.channels[:index]:
-            raise InvalidSubmission(FieldError(f"/channels/{index}", "is named twice"))
+            raise InvalidSubmission(
+                FieldProblem(f"/channels/{index}", "is named twice")
+            )
     return body
 
 
@@ -121,7 +123,7 @@ def _locale(text: str | None) -> str:
         return canonical_locale(text)
     except UnusableLocale as unusable:
         raise InvalidSubmission(
-            FieldError(
+            FieldProblem(
                 "/recipient/locale", str(unusable) or str(UnusableLocale.__doc__)
             )
         ) from unusable
@@ -137,7 +139,7 @@ _NAMED = re.compile(
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
-def _field_error(message: str) -> FieldError:
+def _field_error(message: str) -> FieldProblem:
     located = _PATH.search(message)
     steps = (
         [name or index for name, index in _STEP.findall(located["path"])]
@@ -147,4 +149,4 @@ def _field_error(message: str) -> FieldError:
     text = message[: located.start()] if located else message
     if named := _NAMED.fullmatch(text):
         steps.append(named["name"])
-    return FieldError(json_pointer(*(step for step in steps if step != "...")), text)
+    return FieldProblem(json_pointer(*(step for step in steps if step != "...")), text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -14,10 +12,8 @@ from foundation.user_ids import MalformedUserId, check_user_id
 from preferences.consent import person_key_of
 from preferences.models import ConsentEvent
 from providers.channels import Channel
-from tenants.admin.acts import Act, within
-from tenants.admin.newest_first import NewestFirstAdmin
+from tenants.admin.newest_first import NewestFirstAdmin, find_in_tenants
 from tenants.admin.presenting import label, words
-from tenants.models import Tenant
 
 
 @admin.register(ConsentEvent)
@@ -50,12 +46,13 @@ class ConsentEventAdmin(NewestFirstAdmin):
             user_id = check_user_id(term)
         except MalformedUserId:
             return queryset.none()
-        tenants = within(Tenant.objects.all(), request.user, Act.LOOK, tenant_path="pk")
-        whose = [
-            Q(tenant_id=pk, person_key=person_key_of(pk, user_id))
-            for pk in tenants.values_list("pk", flat=True)
-        ]
-        return queryset.filter(reduce(or_, whose)) if whose else queryset.none()
+        return find_in_tenants(
+            request,
+            queryset,
+            lambda tenant: Q(
+                tenant_id=tenant.pk, person_key=person_key_of(tenant.pk, user_id)
+            ),
+        )
 
     @admin.display(description="change")
     def shown_change(self, obj: ConsentEvent) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
-from operator import or_
 from typing import Any, ClassVar
 
 from django import forms
@@ -17,15 +15,20 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from foundation.ids import public_id
 from preferences.address_keys import address_key
-from preferences.contact import UnusableAddress, normalise_email, normalise_phone
+from preferences.contact import UnusableAddress, normalise_address
 from preferences.held import Held, Reason
 from preferences.models import Suppression
 from preferences.suppression import Entry, UnknownSuppression, add_suppression
 from preferences.suppression import lift_suppression as lift
 from providers.channels import Channel
-from tenants.admin.acts import Act, actor_of, within
+from tenants.admin.acts import Act, actor_of
 from tenants.admin.confirming import Question, ask, is_confirmed
-from tenants.admin.newest_first import NewestFirstAdmin, Search, by
+from tenants.admin.newest_first import (
+    NewestFirstAdmin,
+    Search,
+    by,
+    find_in_tenants,
+)
 from tenants.admin.presenting import label, words
 from tenants.admin.typed import ModelForm
 from tenants.category_catalog import UnknownCategory, find_category
@@ -135,11 +138,9 @@ class SuppressionAdmin(NewestFirstAdmin):
         """Find an entry by its id, or all of an address."""
         found = super().find(request, queryset, term)
         if found.query.is_empty():
-            tenants = within(
-                Tenant.objects.all(), request.user, Act.LOOK, tenant_path="pk"
+            return find_in_tenants(
+                request, queryset, lambda tenant: _place(tenant, term)
             )
-            where = [place for each in tenants if (place := _place(each, term))]
-            return queryset.filter(reduce(or_, where)) if where else queryset.none()
         return found
 
     def save_model(
@@ -204,10 +205,9 @@ def _lift(row: Suppression, *, actor: str) -> bool:
 
 
 def _key(tenant: Tenant, channel: Channel, address: str) -> bytes:
-    if channel is Channel.EMAIL:
-        value = normalise_email(address)
-    else:
-        value = normalise_phone(address, region=tenant.default_region or None)
+    value = normalise_address(
+        address, channel=channel, region=tenant.default_region or None
+    )
     return address_key(tenant_id=tenant.pk, channel=channel, value=value)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from foundation.quiet_windows import END_OF_DAY
+from foundation.quiet_windows import CLOCK, END_OF_DAY
 from foundation.user_ids import MalformedUserId, check_user_id
-from preferences.contact import UnusableAddress, normalise_email, normalise_phone
+from preferences.contact import UnusableAddress, normalise_address
 from preferences.regional import (
     UnknownCountry,
     UnknownTimeZone,
@@ -22,7 +22,6 @@ from providers.channels import Channel
 from tenants.category_catalog import UnknownCategory, find_category
 
 CHANNEL_KEYS = [channel.key for channel in Channel]
-_CLOCK_TIME = re.compile("([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
 class TextField(serializers.CharField):
@@ -101,7 +100,7 @@ class ClockTimeField(TextField):
         text = super().to_internal_value(data)
         if self.with_end_of_day and text == END_OF_DAY:
             return text
-        if not _CLOCK_TIME.fullmatch(text):
+        if not re.fullmatch(CLOCK, text):
             self.fail("clock_time")
         return text
 
@@ -111,9 +110,7 @@ def normalised(
 ) -> str:
     """Return an address's one spelling; raise ValidationError, of a field if named."""
     try:
-        if channel is Channel.EMAIL:
-            return normalise_email(typed)
-        return normalise_phone(typed, region=region)
+        return normalise_address(typed, channel=channel, region=region)
     except UnusableAddress as refused:
         error = serializers.ErrorDetail(refused.detail, code=refused.reason)
         detail: Any = {field: [error]} if field else [error]

@@ -156,10 +156,7 @@ def _read_users(
             {
                 "user_id": name or None,
                 "outcome": "refused",
-                "errors": [
-                    {"pointer": each.pointer, "detail": each.detail}
-                    for each in problems
-                ],
+                "errors": problems,
             }
         )
     return people, results

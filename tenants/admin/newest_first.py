@@ -7,6 +7,8 @@ knows its id. No statement here scans history, however long it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -18,6 +20,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from foundation.ids import MalformedId, parse_public_id, sibling_bounds
+from tenants.admin.acts import Act, within
 from tenants.admin.scoping import TenantFilter, TenantScopedAdmin
 from tenants.admin.typed import Paginator
 from tenants.models import Tenant
@@ -41,6 +44,18 @@ def by_sibling(indexed: str, exact: str) -> Search:
         return Q(**{f"{indexed}__gte": low, f"{indexed}__lt": high, exact: identifier})
 
     return search
+
+
+def find_in_tenants(
+    request: HttpRequest,
+    queryset: QuerySet[Any],
+    place: Callable[[Tenant], Q | None],
+) -> QuerySet[Any]:
+    """Find by what each tenant has a key of its own for, in all that the reader may
+    look at; None is where it cannot be."""
+    tenants = within(Tenant.objects.all(), request.user, Act.LOOK, tenant_path="pk")
+    places = [found for tenant in tenants if (found := place(tenant)) is not None]
+    return queryset.filter(reduce(or_, places)) if places else queryset.none()
 
 
 class NewestPaginator(Paginator):
